@@ -119,6 +119,9 @@ SPTRSM_API sptrsm_status sptrsm_context_set_stream(sptrsm_context *, void *cuda_
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns its first error and clears it */
 /* Waits, then gives device memory that the context keeps for later use back to the device. For programs that share the device. */
 SPTRSM_API sptrsm_status sptrsm_context_trim(sptrsm_context *);
+/* Bytes of device memory that all objects of a CUDA context may take, 0: no limit. Matrices made from host arrays then stay in host memory,
+ * and a plan or factor set that auto or block can't keep within the limit streams: docs/devices.md. Set it before matrices are made. */
+SPTRSM_API sptrsm_status sptrsm_context_set_memory_limit(sptrsm_context *, size_t bytes);
 /* Host memory, page-locked on a CUDA context and so fast to copy from and to. Free it before the context is destroyed. */
 SPTRSM_API sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *, size_t bytes);
 SPTRSM_API void sptrsm_host_free(sptrsm_context *, void *);

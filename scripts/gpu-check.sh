@@ -3,13 +3,13 @@
 # cuSPARSE in the same run. Prints a short table last. See docs/benchmarking.md.
 #
 #   scripts/gpu-check.sh [--data FOLDER] [--factors FOLDER] [--deps PREFIX] [--out FOLDER] [--nrhs LIST] [--methods LIST] [--bench-args "ARGS"]
-#                        [--parts LIST] [--soak MINUTES] [--batch-args "ARGS"] [--schur-args "ARGS"] [--devices-args "ARGS"]
+#                        [--parts LIST] [--soak MINUTES] [--batch-args "ARGS"] [--schur-args "ARGS"] [--devices-args "ARGS"] [--stream-args "ARGS"]
 #
 #   --data    folder of triangles (.h5) to measure; default: data/
 #   --factors folder of NAME_splu.h5 and NAME_rhs.h5 to solve with every method; default: data/
 #   --deps    a prefix with unpacked packages (dpkg -x) for what the machine lacks: Criterion, Jansson
 #   --methods to measure, default all; --bench-args: more options and inputs of sptrsm-bench, separated by blanks
-#   --parts   of build,test,sanitize,factors,bench,batch,schur,devices,pages; default: all but the last four. pages: the code blocks of documentation
+#   --parts   of build,test,sanitize,factors,bench,batch,schur,devices,stream,pages; default: all but the last five. pages: the code blocks of documentation
 #             that need a device, in Python where it has NumPy, SciPy and pytest
 #   --soak    random plans, solves, new values and captures on four threads for MINUTES, beside the parts; default: a few in the tests
 #   --batch-args for compare_batch_cuda, which the part batch runs after the tests of batches (with "batch" and without "build" and
@@ -17,11 +17,12 @@
 #   --schur-args for compare_schur_cuda, which the part schur runs after the tests of Schur complements and memcheck on them; likewise
 #   --devices-args for compare_devices, which the part devices runs after the tests of clones and of several contexts, those of the program,
 #             and memcheck; likewise. Its first argument is a file of factors
+#   --stream-args for compare_stream, which the part stream runs after the tests of factors that stream and memcheck; likewise
 #   --out     where logs and bench.json go; default: the build folder
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=() batch_args=() schur_args=() soak=
+data=data factors=data deps= out= nrhs=1,32,128 parts=build,test,sanitize,factors,bench methods=all bench_args=() batch_args=() schur_args=() stream_args=() soak=
 devices_args=(data/sherman5_splu.h5)
 while [ $# -gt 0 ]; do
   case $1 in
@@ -37,7 +38,8 @@ while [ $# -gt 0 ]; do
   --batch-args) read -ra batch_args <<<"$2" ;;
   --schur-args) read -ra schur_args <<<"$2" ;;
   --devices-args) read -ra devices_args <<<"$2" ;;
-  -h | --help) sed -n '2,22p' "$0" && exit 0 ;;
+  --stream-args) read -ra stream_args <<<"$2" ;;
+  -h | --help) sed -n '2,23p' "$0" && exit 0 ;;
   *) echo "gpu-check.sh: unknown option $1; try --help" >&2 && exit 2 ;;
   esac
   shift 2
@@ -169,5 +171,12 @@ if has devices; then
     fi
   done
   "$build/apps/compare_devices" "${devices_args[@]}" | tee "$out/devices.txt" || failed=1
+fi
+# Factors that stream from host memory: same bits as on the device; times beside those of the bus.
+if has stream; then
+  build_targets test_stream_gpu compare_stream
+  ctest --test-dir $build -R '^stream_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/stream-test.log" | tail -20 || failed=1
+  memcheck test_stream_gpu 'stream/@(factor_sets|borrowed)*' "$out/stream-memcheck.log"
+  "$build/apps/compare_stream" "${stream_args[@]}" | tee "$out/stream.txt" || failed=1
 fi
 exit $failed

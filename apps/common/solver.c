@@ -206,6 +206,17 @@ static int threads_of(const solver_request *r) {
   return cli_threads() > hosts ? cli_threads() / hosts : 1;
 }
 
+static sptrsm_status settle_context(sptrsm_context *context, sptrsm_place place, const solver_request *r) {
+  if (place == SPTRSM_HOST) return sptrsm_context_set_threads(context, threads_of(r));
+  return r->device_memory > 0 ? sptrsm_context_set_memory_limit(context, r->device_memory) : SPTRSM_OK;
+}
+
+static bool has_device(const device_choice *d) {
+  bool found = d->place == SPTRSM_CUDA;
+  for (int k = 0; k < d->others; k++) found = found || d->other[k].place == SPTRSM_CUDA;
+  return found;
+}
+
 /* Clones for the other devices. */
 static sptrsm_status create_others(solver *s, const solver_request *r) {
   const int count = r->device.others;
@@ -213,7 +224,7 @@ static sptrsm_status create_others(solver *s, const solver_request *r) {
   for (int k = 0; k < count && status == SPTRSM_OK; k++) {
     s->place[1 + k] = r->device.other[k].place;
     status = sptrsm_context_create(&s->other[k], r->device.other[k].place, r->device.other[k].index, NULL);
-    if (status == SPTRSM_OK) status = sptrsm_context_set_threads(s->other[k], threads_of(r));
+    if (status == SPTRSM_OK) status = settle_context(s->other[k], s->place[1 + k], r);
   }
   if (status == SPTRSM_OK)
     status = s->plan ? sptrsm_multi_create_plans(&s->multi, s->plan, s->other, count)
@@ -241,10 +252,14 @@ int solver_create(solver *s, const sptrsm_file_factors *F, const solver_request 
   options.op = r->op;
   grid_settle(&options, &r->grid, F->L);
   if (options.nrhs_hint > 0 && options.panel > options.nrhs_hint) options.panel = (int32_t)options.nrhs_hint;
+  if (r->device_memory > 0 && !has_device(&r->device)) {
+    cli_error("--device-memory is for CUDA devices, and this solve is on the host; leave it out, or give --device cuda");
+    return CLI_USAGE;
+  }
   double start = cli_now();
   sptrsm_status status = sptrsm_context_create(&s->context, r->device.place, r->device.index, NULL);
   if (status != SPTRSM_OK) return r->device.place == SPTRSM_CUDA ? (cli_fail(status), CLI_DEVICE) : cli_fail(status);
-  if (r->device.place == SPTRSM_HOST) status = sptrsm_context_set_threads(s->context, threads_of(r));
+  status = settle_context(s->context, r->device.place, r);
   if (status == SPTRSM_OK) status = F->single ? create_plan(s, &F->L_tri, r, &options) : create_direct(s, F, r, &options);
   if (status != SPTRSM_OK) return create_fail(status, r);
   const double made = cli_now();

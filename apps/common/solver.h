@@ -27,6 +27,7 @@ typedef struct {
   char reason[200]; /* why this device */
   sptrsm_system system;
   sptrsm_op op;
+  size_t device_memory; /* that each CUDA device may use; 0: all of it */
   int threads;        /* 0: as many as the library chooses */
   bool tuned_for_gpu; /* --p, --q or --select were given */
   grid_choice grid;

@@ -31,6 +31,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --save-plan FILE    keep the analysis;  --plan FILE  use a kept one\n"
                            "  --memory-limit S    4G; larger blocks are streamed;  --stream[=COLUMNS]\n"
+                           "  --device-memory S   8G of a GPU; larger factors stream from the host\n"
                            "  --refine N, --ferr, --precision mixed  refine; error estimates; f32 factors\n"
                            "  --verify, --no-verify  residuals;  --max-berr X  exit code 1 if one is above X\n"
                            "  --json FILE|-       report;  --profile FILE  where time goes;  --dry-run\n"
@@ -40,6 +41,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
 
 enum {
   KEY_DEVICE = 2000,
+  KEY_DEVICE_MEMORY,
   KEY_METHOD,
   KEY_THREADS,
   KEY_PANEL,
@@ -75,6 +77,7 @@ static const struct argp_option options[] = {
     SHARE_OPTIONS,
     {"output", 'o', "FILE", 0, "file of the solution", 0},
     {"device", KEY_DEVICE, "auto|cpu|cuda", 0, "where to solve", 0},
+    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "bytes that a CUDA device may use; larger factors stream", 0},
     {"method", KEY_METHOD, "METHOD", 0, "how to solve", 0},
     {"threads", KEY_THREADS, "COUNT", 0, "threads on the host", 0},
     {"panel", KEY_PANEL, "COLUMNS", 0, "columns that are solved at once", 0},
@@ -107,6 +110,7 @@ static const struct argp_option options[] = {
 static bool parse_solver(int key, const char *text, solver_request *r) {
   switch (key) {
   case KEY_DEVICE: r->device = devices_parse(text); return true;
+  case KEY_DEVICE_MEMORY: r->device_memory = cli_size("--device-memory", text); return true;
   case KEY_METHOD: r->options.method = text; return true;
   case KEY_THREADS: r->threads = (int)cli_integer("--threads", text, 1, 4096); return true;
   case KEY_PANEL: r->options.panel = (int32_t)cli_integer("--panel", text, 1, INT32_MAX); return true;

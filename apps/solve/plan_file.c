@@ -13,6 +13,7 @@ int plan_check_options(const settings *s, const char *unfit) {
   const device_choice *d = &s->solver.device;
   const char *option = s->plan ? "--plan" : s->save_plan ? "--save-plan" : NULL;
   if (unfit && d->others > 0) cli_error("--device %s: several devices are not for %s; name one device", d->text, unfit);
+  else if (unfit && s->solver.device_memory > 0) cli_error("--device-memory is not for %s; leave it out", unfit);
   else if (unfit && option) cli_error("%s is not for %s; leave it out", option, unfit);
   else if (option && d->place == SPTRSM_CUDA)
     cli_error("%s: plans of a GPU are not kept in files; give --device cpu, or leave it out", option);

@@ -28,11 +28,21 @@ sptrsm_status spti_host_alloc(void *out, int64_t count, size_t bytes, const char
 
 void spti_host_free(void *memory) { free(memory); }
 
+static sptrsm_status keep_limit(const sptrsm_context *context, size_t bytes, const char *what) {
+  size_t room;
+  if (context->memory_limit == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_room(&room, context, bytes));
+  if (room >= bytes) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_MEMORY, "%s: %zu bytes of device memory are needed, the limit of %zu for this context leaves %zu", what, bytes,
+                   context->memory_limit, room);
+}
+
 sptrsm_status spti_alloc(const sptrsm_context *context, void *out, int64_t count, size_t bytes, const char *what) {
   if (context->place == SPTRSM_HOST) return spti_host_alloc(out, count, bytes, what);
   size_t total = 0;
   SPTI_TRY(spti_bytes(&total, count, bytes, what));
   void *memory = NULL;
+  SPTI_TRY(keep_limit(context, total, what));
   SPTI_TRY(spti_gpu_alloc(context, &memory, total ? total : 1, what));
   memcpy(out, &memory, sizeof memory);
   return SPTRSM_OK;

@@ -34,6 +34,7 @@ struct sptrsm_context {
   int32_t spin_limit;     /* polls without any progress after which a kernel naps between polls, and then gives up waiting */
   int64_t losses;         /* how many such rows spti_gpu_sync has reported: solves before that may have left workspaces unfinished */
   size_t shared_bytes;    /* shared memory that a thread block may ask for */
+  size_t memory_limit;    /* bytes of device memory for all objects of the context; 0: no limit */
   bool reads_pageable;    /* the device reads and writes all host memory */
   int64_t fp32_lanes;     /* lanes for single precision of all multiprocessors */
   int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis, copied there or written by kernels */

@@ -240,6 +240,24 @@ sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
   return status;
 }
 
+sptrsm_status spti_gpu_room(size_t *out, const sptrsm_context *context, size_t wanted) {
+  for (int waited = 0; waited < 2; waited++) {
+    uint64_t used = 0;
+    SPTI_CUDA(cudaMemPoolGetAttribute((cudaMemPool_t)context->pool, cudaMemPoolAttrUsedMemCurrent, &used));
+    *out = used < context->memory_limit ? context->memory_limit - (size_t)used : 0;
+    if (*out >= wanted) break;
+    if (!waited) SPTI_TRY(spti_gpu_wait(context));
+  }
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_set_limit(sptrsm_context *context, size_t bytes) {
+  uint64_t threshold = bytes > 0 ? bytes : UINT64_MAX;
+  SPTI_CUDA(cudaMemPoolSetAttribute((cudaMemPool_t)context->pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+  context->memory_limit = bytes;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   SPTI_TRY(spti_gpu_refuse_capture(context, what));
   cudaError_t error = cudaMallocFromPoolAsync(out, bytes, (cudaMemPool_t)context->pool, (cudaStream_t)context->stream);

@@ -41,6 +41,14 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   (void)context;
   return absent();
 }
+sptrsm_status spti_gpu_room(size_t *out, const sptrsm_context *context, size_t wanted) {
+  (void)out, (void)context, (void)wanted;
+  return absent();
+}
+sptrsm_status spti_gpu_set_limit(sptrsm_context *context, size_t bytes) {
+  (void)context, (void)bytes;
+  return absent();
+}
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   (void)context, (void)out, (void)bytes, (void)what;
   return absent();

@@ -59,10 +59,11 @@ static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
   return SPTRSM_OK;
 }
 
-/* Narrows d->panel so that the new plan can solve it too and all plans together keep within the memory limit. */
+/* Narrows d->panel so that the new plan can solve it too and all plans together keep within the memory limits. */
 static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
-  SPTI_TRY(spti_panel_fit(&panel, d->options.memory_limit, workspace_bytes, d));
+  const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
+  SPTI_TRY(spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d));
   if (panel != d->panel) free_workspace(d); /* it was made for another width */
   d->panel = panel;
   return SPTRSM_OK;
@@ -78,20 +79,51 @@ sptrsm_status spti_direct_adopt_plan(sptrsm_direct *d, int slot, sptrsm_plan *pl
   return status;
 }
 
+static sptrsm_status make_plan(sptrsm_direct *d, int slot) {
+  const int matrix = slot >> 2 & 1;
+  const spti_op op = {.transpose = slot >> 1 & 1, .conj = slot & 1};
+  sptrsm_plan *plan;
+  SPTI_TRY(spti_name_object(spti_plan_create(&plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
+  return spti_direct_adopt_plan(d, slot, plan);
+}
+
+/* From now on all factors stream: the plans made so far are made once more. */
+static sptrsm_status begin_to_stream(sptrsm_direct *d) {
+  char name[sizeof d->method];
+  bool had[SPTI_DIRECT_SLOTS];
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
+    had[s] = spti_direct_slot_at(d, s)->plan != NULL;
+    sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
+    spti_direct_slot_at(d, s)->plan = NULL;
+  }
+  for (int m = 0; m < 2; m++)
+    if (d->matrix[m]) spti_matrix_drop_device_copies(d->matrix[m], d->matrix[m]->home == SPTRSM_CUDA ? 1 : 0);
+  spti_plan_streamed_name(name, sizeof name, d->options.method);
+  d->options.method = strcpy(d->method, name);
+  d->panel = 0;
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++)
+    if (had[s]) SPTI_TRY(make_plan(d, s));
+  return SPTRSM_OK;
+}
+
+/* Where the memory limit has no room for a plan beside the others, all of them stream, unless some are lent. */
 static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const spti_system_stage *stage) {
   int matrix;
   spti_op op;
-  spti_direct_slot *s = slot_of(d, &matrix, &op, stage);
-  *out = s;
-  if (s->plan) return SPTRSM_OK;
-  sptrsm_plan *plan;
-  SPTI_TRY(spti_name_object(spti_plan_create(&plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
-  return spti_direct_adopt_plan(d, (int)(s - &d->slots[0][0][0]), plan);
+  *out = slot_of(d, &matrix, &op, stage);
+  const int s = (int)(*out - &d->slots[0][0][0]);
+  if ((*out)->plan) return SPTRSM_OK;
+  if (d->context->memory_limit > 0) free_workspace(d); /* its room may be needed; the next solve makes it anew */
+  const sptrsm_status status = make_plan(d, s);
+  if (status != SPTRSM_ERR_MEMORY || d->lends || !spti_plan_may_stream(d->context, d->options.method)) return status;
+  SPTI_TRY(begin_to_stream(d));
+  return make_plan(d, s);
 }
 
 sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *d, const spti_system_stage *stage) {
   spti_direct_slot *slot;
   SPTI_TRY(need_plan(&slot, d, stage));
+  d->lends = true;
   *out = slot->plan;
   return SPTRSM_OK;
 }
@@ -324,6 +356,7 @@ static sptrsm_status factor_info(sptrsm_info *out, const sptrsm_direct *d, spti_
   int matrix;
   spti_op op;
   const spti_direct_slot *s = slot_of((sptrsm_direct *)d, &matrix, &op, &(spti_system_stage){.factor = factor});
+  if (!s->plan) return spti_fail(SPTRSM_ERR_MEMORY, "%s has no plan, since the memory limit has no room for one", factor_name(d, matrix));
   SPTI_TRY(sptrsm_plan_info(out, s->plan));
   out->panel = d->panel;
   return SPTRSM_OK;

@@ -35,6 +35,7 @@ struct sptrsm_direct {
   char method[96];                 /* what options.method points to */
   spti_direct_slot slots[2][2][2]; /* [matrix][transpose][conj] */
   int32_t panel;                   /* right-hand sides of a panel that all plans made so far can solve */
+  bool lends;                      /* a component above keeps a plan (spti_direct_plan) */
   spti_panels panels;              /* made at the first solve */
   spti_direct_extension extension;
   void *blob; /* the bytes that plans were made of, if the solver owns them */

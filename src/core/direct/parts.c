@@ -126,7 +126,7 @@ static sptrsm_status clone_array(const sptrsm_context *context, void *out, const
   if (!from) return SPTRSM_OK;
   SPTI_TRY(spti_alloc(context, &memory, n, bytes, "permutations and scalings"));
   memcpy(out, &memory, sizeof memory);
-  return spti_copy_between(context, memory, from_context, from, (size_t)n * bytes);
+  return spti_copy_between(context, memory, context->place, from_context, from, from_context->place, (size_t)n * bytes);
 }
 
 sptrsm_status spti_side_clone(spti_side *out, const sptrsm_context *context, const spti_side *from, const sptrsm_context *from_context,

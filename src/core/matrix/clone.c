@@ -11,12 +11,12 @@
 
 /* ---- copies ---- */
 
-sptrsm_status spti_copy_between(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
-                                size_t bytes) {
-  const bool from_device = from_context->place == SPTRSM_CUDA, to_device = to_context->place == SPTRSM_CUDA;
+sptrsm_status spti_copy_between(const sptrsm_context *to_context, void *to, sptrsm_place to_place, const sptrsm_context *from_context,
+                                const void *from, sptrsm_place from_place, size_t bytes) {
+  const bool from_device = from_place == SPTRSM_CUDA, to_device = to_place == SPTRSM_CUDA;
   SPTI_VISIT(to_device ? to_context : from_context);
   if (from_device && to_device) return spti_gpu_copy_peer(to_context, to, from_context, from, bytes);
-  return spti_copy_bytes(from_device ? from_context : to_context, to, to_context->place, from, from_context->place, bytes);
+  return spti_copy_bytes(from_device ? from_context : to_context, to, to_place, from, from_place, bytes);
 }
 
 static sptrsm_status copy_source(spti_storage *to, const spti_storage *from, int64_t nnz) {
@@ -26,31 +26,33 @@ static sptrsm_status copy_source(spti_storage *to, const spti_storage *from, int
   return SPTRSM_OK;
 }
 
-/* A storage of `from` in the memory of m's context. Fails with the storage half made, for sptrsm_matrix_destroy to free. */
+static sptrsm_status copy_array(const sptrsm_matrix *m, void *to, const sptrsm_matrix *from, const void *array, size_t bytes) {
+  return spti_copy_between(m->context, to, m->home, from->context, array, from->home, bytes);
+}
+
+/* A storage of `from` where m is at home. Fails with the storage half made, for sptrsm_matrix_destroy to free. */
 static sptrsm_status copy_storage(sptrsm_matrix *m, const sptrsm_matrix *from, int kind) {
-  const sptrsm_context *context = m->context;
-  const spti_storage *s = &from->storage[kind][from->context->place];
-  spti_storage *t = &m->storage[kind][context->place];
+  const spti_storage *s = &from->storage[kind][from->home];
+  spti_storage *t = &m->storage[kind][m->home];
   const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
-  SPTI_TRY(spti_storage_alloc(t, context->place == SPTRSM_HOST ? NULL : context, m->T.n, m->nnz, value_bytes));
-  SPTI_TRY(spti_copy_between(context, t->ptr, from->context, s->ptr, ((size_t)m->T.n + 1) * sizeof *t->ptr));
-  SPTI_TRY(spti_copy_between(context, t->idx, from->context, s->idx, (size_t)m->nnz * sizeof *t->idx));
-  SPTI_TRY(spti_copy_between(context, t->val, from->context, s->val, (size_t)m->nnz * value_bytes));
+  SPTI_TRY(spti_storage_alloc(t, m->home == SPTRSM_HOST ? NULL : m->context, m->T.n, m->nnz, value_bytes));
+  SPTI_TRY(copy_array(m, t->ptr, from, s->ptr, ((size_t)m->T.n + 1) * sizeof *t->ptr));
+  SPTI_TRY(copy_array(m, t->idx, from, s->idx, (size_t)m->nnz * sizeof *t->idx));
+  SPTI_TRY(copy_array(m, t->val, from, s->val, (size_t)m->nnz * value_bytes));
   return copy_source(t, s, m->nnz);
 }
 
 /* Arrays that the caller lent are lent to the clone as well, where it can reach them. */
 static bool may_borrow(const sptrsm_matrix *m, const sptrsm_matrix *from) {
-  const bool same_memory =
-      m->context->place == from->context->place && (m->context->place == SPTRSM_HOST || m->context->device == from->context->device);
-  const spti_storage *natural = &from->storage[SPTI_NATURAL][from->context->place];
+  const bool same_memory = m->home == from->home && (m->home == SPTRSM_HOST || m->context->device == from->context->device);
+  const spti_storage *natural = &from->storage[SPTI_NATURAL][from->home];
   return same_memory && !natural->owned && !natural->source;
 }
 
 /* New values on the host of a CUDA context are checked by the pointers of the caller's arrays. */
 static sptrsm_status copy_pointers(sptrsm_matrix *m, const sptrsm_matrix *from) {
   const int64_t count = (int64_t)m->T.n + 1;
-  if (m->context->place == SPTRSM_HOST || m->T.place == SPTRSM_CUDA || m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
+  if (m->home == SPTRSM_HOST || m->T.place == SPTRSM_CUDA || m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
   SPTI_TRY(spti_host_alloc(&m->caller_ptr, count, sizeof *m->caller_ptr, "matrix pointers"));
   const int64_t *known = from->caller_ptr ? from->caller_ptr : from->storage[SPTI_NATURAL][SPTRSM_HOST].ptr;
   memcpy(m->caller_ptr, known, (size_t)count * sizeof *known);
@@ -59,14 +61,14 @@ static sptrsm_status copy_pointers(sptrsm_matrix *m, const sptrsm_matrix *from) 
 
 /* The transposed storage comes along between contexts of one kind; a device makes its own faster than it is sent. */
 static sptrsm_status copy_all(sptrsm_matrix *m, const sptrsm_matrix *from) {
-  const sptrsm_place place = m->context->place;
+  const sptrsm_place place = m->home;
   if (may_borrow(m, from)) {
     m->storage[SPTI_NATURAL][place] = from->storage[SPTI_NATURAL][place];
   } else {
     m->mode = SPTRSM_COPY;
     SPTI_TRY(copy_storage(m, from, SPTI_NATURAL));
   }
-  if (place == from->context->place && from->storage[SPTI_TRANSPOSED][place].present) SPTI_TRY(copy_storage(m, from, SPTI_TRANSPOSED));
+  if (place == from->home && from->storage[SPTI_TRANSPOSED][place].present) SPTI_TRY(copy_storage(m, from, SPTI_TRANSPOSED));
   return copy_pointers(m, from);
 }
 
@@ -83,6 +85,7 @@ sptrsm_status sptrsm_matrix_clone(sptrsm_matrix **out, sptrsm_context *context, 
                        .diagonal_stored = from->diagonal_stored,
                        .hash = {from->hash[0], from->hash[1]}};
   if (context->place == SPTRSM_HOST) m->T.place = SPTRSM_HOST;
+  m->home = spti_matrix_home(context, &m->T);
   atomic_init(&m->references, 1);
   spti_context_retain(context);
   const sptrsm_status status = copy_all(m, from);

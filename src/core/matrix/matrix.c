@@ -60,7 +60,7 @@ static void count_entries(sptrsm_matrix *m, int64_t caller_nnz, int64_t diagonal
 
 /* Only some lines store their unit diagonal, so it is dropped everywhere. */
 static sptrsm_status adopt_stripped(sptrsm_matrix *m, const spti_storage *given) {
-  const sptrsm_place place = m->context->place;
+  const sptrsm_place place = m->home;
   const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   spti_storage *natural = &m->storage[SPTI_NATURAL][place], stripped;
   SPTI_TRY(spti_storage_strip_diagonal(&stripped, given, m->T.n, value_bytes));
@@ -79,7 +79,7 @@ static sptrsm_status adopt_stripped(sptrsm_matrix *m, const spti_storage *given)
 
 /* Fills the natural storage of the context's place from the caller's arrays, or borrows them where it may. */
 static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T) {
-  const sptrsm_place place = m->context->place;
+  const sptrsm_place place = m->home;
   spti_storage *natural = &m->storage[SPTI_NATURAL][place];
   const spti_storage given = {.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val, .present = true};
   if (m->mode == SPTRSM_BORROW && T->place == place) {
@@ -97,7 +97,7 @@ static sptrsm_status check_pointers(const sptrsm_context *context, const sptrsm_
 
 /* New values of host arrays are checked by this copy of ptr, instead of one that comes back from the device. */
 static sptrsm_status keep_pointers(sptrsm_matrix *m, const int64_t *ptr) {
-  if (m->context->place == SPTRSM_HOST || m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
+  if (m->home == SPTRSM_HOST || m->T.diag == SPTRSM_UNIT) return SPTRSM_OK;
   const size_t count = (size_t)m->T.n + 1;
   SPTI_TRY(spti_host_alloc(&m->caller_ptr, (int64_t)count, sizeof *m->caller_ptr, "matrix pointers"));
   memcpy(m->caller_ptr, ptr, count * sizeof *ptr);
@@ -154,7 +154,7 @@ sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context,
   SPTI_VISIT(context);
   sptrsm_matrix *m;
   SPTI_TRY(spti_host_alloc(&m, 1, sizeof *m, "matrix"));
-  *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode};
+  *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode, .home = spti_matrix_home(context, T)};
   atomic_init(&m->references, 1);
   spti_context_retain(context);
   sptrsm_status status = fill(m, T);
@@ -216,7 +216,7 @@ static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
   const spti_storage *natural;
   spti_storage temporary, transposed = {0};
   SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
-  const int64_t *map = m->storage[SPTI_NATURAL][m->context->place].source;
+  const int64_t *map = m->storage[SPTI_NATURAL][m->home].source;
   spti_storage mapped = *natural;
   mapped.source = (int64_t *)map;
   sptrsm_status status;
@@ -238,13 +238,20 @@ done:
 
 static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
   if (m->storage[kind][place].present) return SPTRSM_OK;
-  bool fits = m->T.n > 0 && m->nnz > 0 && m->nnz <= INT32_MAX;
-  if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits ? make_transposed_on_device(m) : make_transposed(m, place);
-  const spti_storage *natural; /* the natural storage on the host of a CUDA context */
-  spti_storage copy;
-  SPTI_TRY(spti_matrix_on_host(&natural, &copy, m));
-  m->storage[SPTI_NATURAL][SPTRSM_HOST] = copy;
-  return SPTRSM_OK;
+  const bool fits = m->T.n > 0 && m->nnz > 0 && m->nnz <= INT32_MAX, on_device = m->storage[SPTI_NATURAL][SPTRSM_CUDA].present;
+  if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits && on_device ? make_transposed_on_device(m) : make_transposed(m, place);
+  const sptrsm_place home = m->home; /* the natural storage in the other place of a CUDA context */
+  return copy_storage(&m->storage[SPTI_NATURAL][place], place, &m->storage[SPTI_NATURAL][home], home, m->context, m->T.n, m->nnz,
+                      sptrsm_dtype_bytes(m->T.dtype));
+}
+
+unsigned spti_matrix_device_copies(const sptrsm_matrix *m) {
+  return (m->storage[SPTI_NATURAL][SPTRSM_CUDA].present ? 1 : 0) | (m->storage[SPTI_TRANSPOSED][SPTRSM_CUDA].present ? 2 : 0);
+}
+
+void spti_matrix_drop_device_copies(sptrsm_matrix *m, unsigned kept) {
+  for (int kind = 0; kind < 2; kind++)
+    if (!(kept >> kind & 1)) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
 }
 
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti_op op, spti_orientation wanted, sptrsm_place place) {
@@ -330,7 +337,7 @@ static sptrsm_status check_new_diagonal(const sptrsm_matrix *m, new_values *v) {
 static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place place, new_values *v) {
   spti_storage *s = &m->storage[kind][place];
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
-  const int64_t *source = s->source ? s->source : kind == SPTI_NATURAL ? m->storage[kind][m->context->place].source : NULL;
+  const int64_t *source = s->source ? s->source : kind == SPTI_NATURAL ? m->storage[kind][m->home].source : NULL;
   if (!s->present || !s->owned) return SPTRSM_OK;
   if (place == SPTRSM_HOST || source) SPTI_TRY(bring_to_host(v, m));
   if (place == SPTRSM_HOST) {
@@ -357,7 +364,7 @@ static sptrsm_status follow_values(sptrsm_matrix *m, new_values *v) {
 
 static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
   SPTI_TRY(check_new_diagonal(m, v));
-  spti_storage *natural = &m->storage[SPTI_NATURAL][m->context->place];
+  spti_storage *natural = &m->storage[SPTI_NATURAL][m->home];
   void *old = natural->val;
   if (!natural->owned) natural->val = (void *)v->caller;
   m->hash[1] = 0;

@@ -36,11 +36,16 @@ struct sptrsm_matrix {
   int64_t nnz;                /* entries in the storages */
   int64_t caller_nnz;         /* entries in the caller's arrays: more where stored unit diagonals were dropped */
   bool diagonal_stored;       /* true: in every line; false: in none */
+  sptrsm_place home;          /* where the natural storage is: the context's place, or the host of a CUDA context with a memory limit */
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
-  int64_t *caller_ptr;        /* on a CUDA context, of a matrix given in host memory: a copy of ptr on the host, else NULL */
+  int64_t *caller_ptr;        /* of a matrix at home on a device and given in host memory: a copy of ptr on the host, else NULL */
   spti_dependant *dependants; /* that follow set_values, latest first */
   uint64_t hash[2];           /* spti_matrix_hash; 0: not made */
 };
+
+static inline sptrsm_place spti_matrix_home(const sptrsm_context *context, const sptrsm_sparse *T) {
+  return context->memory_limit > 0 && T->place == SPTRSM_HOST ? SPTRSM_HOST : context->place;
+}
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
@@ -48,6 +53,9 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, s
  * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* the errors of set_values, before it is called */
+/* Which storages are in device memory, a bit each; and frees those that are not among `kept`, which no plan uses. */
+unsigned spti_matrix_device_copies(const sptrsm_matrix *);
+void spti_matrix_drop_device_copies(sptrsm_matrix *, unsigned kept);
 size_t spti_matrix_bytes(const sptrsm_matrix *);                                /* of the arrays that it owns */
 void spti_matrix_retain(sptrsm_matrix *);                                       /* sptrsm_matrix_destroy releases */
 void spti_matrix_add_dependant(sptrsm_matrix *, spti_dependant *);
@@ -72,9 +80,9 @@ int32_t spti_diagonal_fault(const sptrsm_matrix *, const void *val);
 sptrsm_status spti_copy_bytes(const sptrsm_context *, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
                               size_t bytes);
 
-/* The same from the memory of one context to that of another, which may be another device. Waits for both. */
-sptrsm_status spti_copy_between(const sptrsm_context *to_context, void *to, const sptrsm_context *from_context, const void *from,
-                                size_t bytes);
+/* The same between the memory of two contexts, each in device or host memory; they may be of different devices. Waits for both. */
+sptrsm_status spti_copy_between(const sptrsm_context *to_context, void *to, sptrsm_place to_place, const sptrsm_context *from_context,
+                                const void *from, sptrsm_place from_place, size_t bytes);
 
 /* storage.c: compressed lines and their transposes. */
 sptrsm_status spti_storage_alloc(spti_storage *, const sptrsm_context * /* NULL: host */, int32_t n, int64_t nnz, size_t value_bytes);

@@ -40,7 +40,7 @@ static sptrsm_status take_method(sptrsm_plan *plan, const char *name) {
 
 static sptrsm_status timed_view(sptrsm_plan *plan, spti_orientation wants) {
   double start = spti_seconds();
-  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, wants, plan->context->place));
+  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, wants, spti_plan_view_place(plan)));
   SPTI_TRY(spti_context_wait(plan->context));
   plan->view_seconds += spti_seconds() - start;
   return SPTRSM_OK;
@@ -58,6 +58,20 @@ static void forget_analysis(sptrsm_plan *plan) {
   if (plan->method->free) plan->method->free(plan);
   plan->state = NULL;
   plan->team = 1;
+}
+
+/* ---- plans that stream ---- */
+
+static const char streamed[] = "block-streamed";
+
+bool spti_plan_may_stream(const sptrsm_context *context, const char *method) {
+  if (context->place != SPTRSM_CUDA || context->memory_limit == 0) return false;
+  return !method || strcmp(method, "auto") == 0 || strcmp(method, "block") == 0 || strncmp(method, "block:", strlen("block:")) == 0;
+}
+
+void spti_plan_streamed_name(char *out, size_t size, const char *method) {
+  const char *variant = method ? strchr(method, ':') : NULL;
+  snprintf(out, size, "%s%s", streamed, variant ? variant : "");
 }
 
 /* ---- the choice of auto ---- */
@@ -92,6 +106,7 @@ static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
     SPTI_TRY(take_method(plan, choice.method));
     status = analyse(plan);
     if (status != SPTRSM_ERR_UNSUPPORTED && status != SPTRSM_ERR_MEMORY) return status;
+    if (status == SPTRSM_ERR_MEMORY && spti_plan_may_stream(plan->context, NULL)) return status; /* rather than by another method */
     snprintf(refusal, sizeof refusal, "%s %s; ", plan->method->name, status == SPTRSM_ERR_MEMORY ? "found no memory" : "refused");
     forget_analysis(plan);
     if (features.place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_features_add_rest(&features, plan));
@@ -118,7 +133,8 @@ static sptrsm_status workspace_bytes(size_t *out, void *plan, int32_t panel) { r
 
 static sptrsm_status choose_panel(sptrsm_plan *plan) {
   plan->panel = spti_panel_choose(plan);
-  return spti_panel_fit(&plan->panel, plan->options.memory_limit, workspace_bytes, plan);
+  const int32_t least = spti_plan_may_stream(plan->context, plan->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
+  return spti_panel_fit(&plan->panel, least, plan->context, plan->options.memory_limit, workspace_bytes, plan);
 }
 
 static sptrsm_status prepare(sptrsm_plan *plan) {
@@ -175,10 +191,23 @@ sptrsm_status spti_plan_restore(sptrsm_plan **out, const sptrsm_matrix *matrix, 
   return SPTRSM_OK;
 }
 
+/* A plan that the memory limit leaves no room for is made once more as one that streams. */
 sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *options) {
+  char name[96];
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
   SPTI_VISIT(matrix->context);
-  return spti_plan_create(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
+  const spti_op op = spti_op_from(options ? options->op : SPTRSM_N);
+  const unsigned copies = spti_matrix_device_copies(matrix);
+  const sptrsm_status status = spti_plan_create(out, matrix, op, options);
+  if (status != SPTRSM_ERR_MEMORY || !spti_plan_may_stream(matrix->context, options ? options->method : NULL)) return status;
+  spti_matrix_drop_device_copies((sptrsm_matrix *)matrix, copies); /* which the plan made */
+  sptrsm_options again;
+  SPTI_TRY(spti_options_read(&again, options));
+  spti_plan_streamed_name(name, sizeof name, again.method);
+  again.method = name;
+  SPTI_TRY(spti_plan_create(out, matrix, op, &again));
+  snprintf((*out)->reason, sizeof (*out)->reason, "the memory limit has no room for the factor on the device");
+  return SPTRSM_OK;
 }
 
 static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {

@@ -35,6 +35,7 @@ enum {
   SPTI_CAPTURABLE = 2,    /* solve may be captured in a CUDA graph */
   SPTI_VARIANTS = 4,      /* reads plan->variant; other methods refuse a name with ":variant" */
   SPTI_INVERTS = 8,       /* multiplies by inverses of diagonal blocks: see sptrsm_info */
+  SPTI_FROM_HOST = 32,    /* CUDA: the view is in host memory, and the method brings what it needs to the device */
   SPTI_REFERENCE = 16,    /* kept to compare with: a published algorithm, a vendor's library or plain loops; `auto` never takes it */
 };
 

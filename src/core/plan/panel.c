@@ -1,6 +1,7 @@
 /* panel.c -- see panel.h. */
 #include "core/plan/panel.h"
 
+#include "core/context/gpu.h"
 #include "core/plan/method.h"
 
 enum {
@@ -43,13 +44,32 @@ int32_t spti_panel_choose(const sptrsm_plan *plan) {
   return plan->context->place == SPTRSM_HOST ? host_panel(plan, hint) : gpu_panel(plan, expected);
 }
 
-sptrsm_status spti_panel_fit(int32_t *panel, size_t limit, spti_panel_bytes bytes_of, void *owner) {
-  for (; limit > 0; *panel /= 2) {
-    size_t bytes;
+/* *limited: there is a limit. */
+static sptrsm_status room_for_workspace(size_t *out, bool *limited, const sptrsm_context *context, size_t limit) {
+  *limited = limit > 0;
+  *out = limit;
+  if (context->place == SPTRSM_HOST || context->memory_limit == 0) return SPTRSM_OK;
+  size_t room;
+  SPTI_TRY(spti_gpu_room(&room, context, SIZE_MAX));
+  *out = *limited && limit < room ? limit : room;
+  *limited = true;
+  return SPTRSM_OK;
+}
+
+static int32_t next_narrower(int32_t panel) { return panel > 2 * GPU_PANEL_MIN ? (panel - 1) / GPU_PANEL_MIN * GPU_PANEL_MIN : panel / 2; }
+
+sptrsm_status spti_panel_fit(int32_t *panel, int32_t least, const sptrsm_context *context, size_t limit, spti_panel_bytes bytes_of,
+                             void *owner) {
+  size_t room, bytes;
+  bool limited;
+  SPTI_TRY(room_for_workspace(&room, &limited, context, limit));
+  if (least > *panel) least = *panel;
+  for (; limited; *panel = next_narrower(*panel)) {
     SPTI_TRY(bytes_of(&bytes, owner, *panel));
-    if (bytes <= limit) break;
-    if (*panel == 1)
-      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for one right-hand side takes %zu bytes, the limit is %zu", bytes, limit);
+    if (bytes <= room) break;
+    if (*panel == least || next_narrower(*panel) < least)
+      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for %d right-hand side%s takes %zu bytes, the limit %s %zu", *panel,
+                       *panel == 1 ? "" : "s", bytes, room == limit ? "is" : "of the context leaves", room);
   }
   return SPTRSM_OK;
 }

@@ -11,7 +11,11 @@ int32_t spti_panel_choose(const sptrsm_plan *);
 /* Bytes of a workspace for panels of that width. */
 typedef sptrsm_status (*spti_panel_bytes)(size_t *out, void *owner, int32_t panel);
 
-/* Halves *panel until a workspace keeps within `limit` bytes, 0: no limit. MEMORY if one right-hand side is too many. */
-sptrsm_status spti_panel_fit(int32_t *panel, size_t limit, spti_panel_bytes, void *owner);
+/* Narrows *panel until a workspace keeps within `limit` bytes, 0: no limit, and within what the context's memory limit leaves. MEMORY if
+ * `least` right-hand sides, or all that *panel has at the beginning, are too many. */
+sptrsm_status spti_panel_fit(int32_t *panel, int32_t least, const sptrsm_context *, size_t limit, spti_panel_bytes, void *owner);
+
+/* A plan that leaves no room for that many right-hand sides beside it is given up for one that streams, if there is one. */
+enum { SPTI_PANEL_WORTHWHILE = 32 };
 
 #endif

@@ -59,10 +59,14 @@ void sptrsm_plan_destroy(sptrsm_plan *plan) {
   spti_host_free(plan);
 }
 
+sptrsm_place spti_plan_view_place(const sptrsm_plan *plan) {
+  return plan->method && plan->method->flags & SPTI_FROM_HOST ? SPTRSM_HOST : plan->context->place;
+}
+
 /* The matrix has new values. */
 static sptrsm_status refresh(void *owner) {
   sptrsm_plan *plan = owner;
-  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, plan->method->wants, plan->context->place));
+  SPTI_TRY(spti_matrix_view(&plan->view, plan->matrix, plan->op, plan->method->wants, spti_plan_view_place(plan)));
   plan->values_version++;
   return plan->method->update_values ? plan->method->update_values(plan) : SPTRSM_OK;
 }

@@ -42,10 +42,16 @@ sptrsm_status spti_options_read(sptrsm_options *out, const sptrsm_options *in);
 sptrsm_status spti_plan_begin(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options * /* NULL: defaults */);
 /* From now on the plan follows sptrsm_matrix_set_values. */
 void spti_plan_follow_matrix(sptrsm_plan *);
+sptrsm_place spti_plan_view_place(const sptrsm_plan *); /* where the view is: the context's place, unless the method wants it elsewhere */
 void spti_plan_retain(const sptrsm_plan *); /* sptrsm_plan_destroy releases */
 
 /* create.c: sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
+
+/* create.c: may a plan with this method be made once more as one that streams, if the memory limit of the context has no room for it; and the
+ * name of the method that streams, with the parameters of `method`, which may be NULL. */
+bool spti_plan_may_stream(const sptrsm_context *, const char *method);
+void spti_plan_streamed_name(char *out, size_t size, const char *method);
 
 /* create.c: a plan whose state is read from a blob in place of an analysis. options->method is the method's name with its variant, and
  * out->reason, levels and automatic are the caller's to set. The blob must outlive the plan: the caller may give it to the plan. */

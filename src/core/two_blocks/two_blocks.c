@@ -43,9 +43,13 @@ static sptrsm_status make_whole(spti_two_blocks *w, const sptrsm_plan *plan) {
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_two_blocks_check_width(int32_t panel) {
+  if (ld_of(panel) <= LD_MOST) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED, "work blocks: rows of %d right-hand sides, more than %d; use smaller panels", panel, LD_MOST);
+}
+
 sptrsm_status spti_two_blocks_place(spti_two_blocks *out, void *memory, int64_t rows, int32_t panel) {
-  if (ld_of(panel) > LD_MOST)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "work blocks: rows of %d right-hand sides, more than %d; use smaller panels", panel, LD_MOST);
+  SPTI_TRY(spti_two_blocks_check_width(panel));
   *out = (spti_two_blocks){.memory = memory, .rows = rows, .ld = ld_of(panel), .losses = -1};
   return SPTRSM_OK;
 }

@@ -17,7 +17,9 @@ typedef struct {
 int32_t spti_two_blocks_panel(const sptrsm_plan *);
 /* Device memory of two blocks of `rows` rows for up to `panel` right-hand sides. */
 sptrsm_status spti_two_blocks_bytes(size_t *out, const sptrsm_plan *, int64_t rows, int32_t panel);
-/* Creates a method's workspace; *out is a spti_two_blocks. Fails with UNSUPPORTED if a row has more bytes than kernels count in 32 bits. */
+/* UNSUPPORTED if a row of a work block has more bytes than kernels count in 32 bits. */
+sptrsm_status spti_two_blocks_check_width(int32_t panel);
+/* Creates a method's workspace; *out is a spti_two_blocks. Checks the width. */
 sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *, int64_t rows, int32_t panel);
 void spti_two_blocks_free(void *work, const sptrsm_plan *);
 /* The same in the caller's memory, of spti_two_blocks_bytes, which may have had other work blocks before: the next spti_two_blocks_ready

@@ -11,7 +11,7 @@
 
 int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;
-size_t emulated_gpu_latest_bytes, emulated_gpu_total, emulated_gpu_moved;
+size_t emulated_gpu_latest_bytes, emulated_gpu_total, emulated_gpu_moved, emulated_gpu_most;
 int emulated_gpu_current, emulated_gpu_strays;
 bool emulated_gpu_captures;
 
@@ -53,12 +53,56 @@ sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
 }
 
+/* The allocations of contexts with a memory limit. */
+static struct {
+  const sptrsm_context *context;
+  void *memory;
+  size_t bytes;
+} *blocks;
+static size_t block_room;
+
+static size_t used_by(const sptrsm_context *context) {
+  size_t used = 0;
+  for (size_t at = 0; at < block_room; at++) used += blocks[at].context == context ? blocks[at].bytes : 0;
+  return used;
+}
+
+static void count_in(const sptrsm_context *context, void *memory, size_t bytes) {
+  size_t at = 0;
+  if (context->memory_limit == 0) return;
+  while (at < block_room && blocks[at].memory) at++;
+  if (at == block_room) {
+    blocks = realloc(blocks, (block_room = 2 * block_room + 64) * sizeof *blocks);
+    memset(blocks + at, 0, (block_room - at) * sizeof *blocks);
+  }
+  blocks[at].context = context, blocks[at].memory = memory, blocks[at].bytes = bytes;
+  const size_t used = used_by(context);
+  if (used > emulated_gpu_most) emulated_gpu_most = used;
+}
+
+static void count_out(const void *memory) {
+  for (size_t at = 0; at < block_room; at++)
+    if (blocks[at].memory == memory) memset(&blocks[at], 0, sizeof *blocks);
+}
+
+sptrsm_status spti_gpu_room(size_t *out, const sptrsm_context *context, size_t wanted) {
+  const size_t used = used_by(context);
+  *out = used < context->memory_limit ? context->memory_limit - used : 0;
+  return *out < wanted ? spti_gpu_wait(context) : SPTRSM_OK;
+}
+
+sptrsm_status spti_gpu_set_limit(sptrsm_context *context, size_t bytes) {
+  context->memory_limit = bytes;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t bytes, const char *what) {
   SPTI_TRY(spti_gpu_refuse_capture(context, what));
   void *memory = emulated_gpu_fail_at >= 0 && emulated_gpu_fail_at-- == 0 ? NULL : malloc(bytes);
   if (!memory) return spti_fail(SPTRSM_ERR_MEMORY, "%s: no device memory for %zu bytes", what, bytes);
   memset(memory, 0xa5, bytes);
   emulated_gpu_blocks++;
+  count_in(context, memory, bytes);
   *out = emulated_gpu_latest = memory;
   emulated_gpu_latest_bytes = bytes;
   emulated_gpu_total += bytes;
@@ -67,7 +111,10 @@ sptrsm_status spti_gpu_alloc(const sptrsm_context *context, void **out, size_t b
 
 void spti_gpu_free(const sptrsm_context *context, void *memory) {
   enter(context);
-  if (memory) emulated_gpu_blocks--;
+  if (memory) {
+    emulated_gpu_blocks--;
+    count_out(memory);
+  }
   free(memory);
 }
 

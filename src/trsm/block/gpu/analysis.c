@@ -19,8 +19,7 @@ static const size_t NEVER_TOO_LARGE = (size_t)1 << 28; /* bytes */
 
 /* ---- memory ---- */
 
-/* Places the arrays by panels in one allocation; returns its size. */
-static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
+size_t spti_block_lay_out_panels(spti_block_values_args *args, void *memory) {
   spti_block_columns_args *columns = &args->columns;
   const int32_t count = columns->count;
   spti_carver c = {.base = memory};
@@ -29,14 +28,12 @@ static size_t lay_out_panels(spti_block_values_args *args, void *memory) {
   columns->diag_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->diag_start);
   columns->near_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->near_start);
   columns->tile_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->tile_start);
-  columns->ready_at = spti_carve(&c, columns->view.n, sizeof *columns->ready_at);
   args->flags = spti_carve(&c, count, sizeof *args->flags);
   args->flagged = spti_carve(&c, 3, sizeof *args->flagged);
   return c.used;
 }
 
-/* Places the arrays by steps and tiles, likewise. */
-static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, const int64_t *totals, void *memory) {
+size_t spti_block_lay_out_tiles(spti_block_values_args *args, int32_t **herald, const int64_t *totals, void *memory) {
   const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(args->columns.view.dtype);
   spti_carver c = {.base = memory};
   args->col = spti_carve(&c, totals[SPTI_BLOCK_STEPS] * SPTI_BLOCK_STEP, sizeof *args->col);
@@ -50,7 +47,15 @@ static size_t lay_out_tiles(spti_block_values_args *args, int32_t **herald, cons
   return c.used;
 }
 
-/* Arrays that only the analysis needs, likewise. */
+/* The arrays by panels, and those by places. */
+static size_t lay_out(spti_block_values_args *args, char *memory) {
+  const size_t panels = spti_block_lay_out_panels(args, memory);
+  spti_carver c = {.base = memory ? memory + panels : NULL};
+  args->columns.ready_at = spti_carve(&c, args->columns.view.n, sizeof *args->columns.ready_at);
+  return panels + c.used;
+}
+
+/* Arrays that only the analysis needs. */
 typedef struct {
   int32_t *sorted_level;
   void *temporary;
@@ -126,36 +131,35 @@ static sptrsm_status check_size(const spti_block_analysis *a, const spti_view *v
 }
 
 /* Makes the steps and their columns, and zeroed tiles. */
-static sptrsm_status make_steps(const spti_block_analysis *a, const sptrsm_plan *plan) {
-  void *stream = plan->context->stream;
-  const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(plan->view.dtype);
-  SPTI_CUDA(spti_block_columns_launch(&a->args, stream));
-  SPTI_CUDA(spti_block_herald_launch(&a->panels, a->totals[SPTI_BLOCK_STEPS], a->herald, stream));
-  return spti_gpu_zero(plan->context, a->args.tile, (size_t)a->totals[SPTI_BLOCK_TILES] * tile);
+static sptrsm_status make_steps(const spti_block_analysis *a, const sptrsm_context *context) {
+  const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(a->args.columns.view.dtype);
+  SPTI_CUDA(spti_block_columns_launch(&a->args, context->stream));
+  SPTI_CUDA(spti_block_herald_launch(&a->panels, a->totals[SPTI_BLOCK_STEPS], a->herald, context->stream));
+  return spti_gpu_zero(context, a->args.tile, (size_t)a->totals[SPTI_BLOCK_TILES] * tile);
 }
 
-static sptrsm_status put_values(const spti_block_analysis *a, const spti_block_values_args *args, const sptrsm_plan *plan, bool has_steps) {
-  if (!has_steps) SPTI_TRY(make_steps(a, plan));
-  SPTI_CUDA(spti_block_values_launch(args, plan->view.dtype, plan->context->stream));
+static sptrsm_status put_values(const spti_block_analysis *a, const spti_block_values_args *args, const sptrsm_context *context,
+                                bool has_steps) {
+  if (!has_steps) SPTI_TRY(make_steps(a, context));
+  SPTI_CUDA(spti_block_values_launch(args, args->columns.view.dtype, context->stream));
   return SPTRSM_OK;
 }
 
-/* Values, inverses and near columns. The inverses need no tiles and are made on a second stream beside them. */
-static sptrsm_status fill(const spti_block_analysis *a, const sptrsm_plan *plan, bool has_steps) {
+/* The inverses need no tiles and are made on a second stream beside them. */
+sptrsm_status spti_block_fill(const spti_block_analysis *a, const spti_view *view, const sptrsm_context *context, bool has_steps) {
   spti_block_values_args args = a->args;
   void *beside;
-  args.columns.view = plan->view;
-  SPTI_TRY(spti_gpu_zero(plan->context, args.flagged, 3 * sizeof *args.flagged));
-  SPTI_TRY(spti_gpu_fork(plan->context, &beside));
-  sptrsm_status status = spti_gpu_check(spti_block_inverses_launch(&args, plan->view.dtype, beside), "inverses of diagonal blocks");
-  if (status == SPTRSM_OK) status = put_values(a, &args, plan, has_steps);
-  const sptrsm_status joined = spti_gpu_join(plan->context);
+  args.columns.view = *view;
+  SPTI_TRY(spti_gpu_zero(context, args.flagged, 3 * sizeof *args.flagged));
+  SPTI_TRY(spti_gpu_fork(context, &beside));
+  sptrsm_status status = spti_gpu_check(spti_block_inverses_launch(&args, view->dtype, beside), "inverses of diagonal blocks");
+  if (status == SPTRSM_OK) status = put_values(a, &args, context, has_steps);
+  const sptrsm_status joined = spti_gpu_join(context);
   if (status == SPTRSM_OK) status = joined;
-  return status != SPTRSM_OK ? status
-                             : spti_gpu_check(spti_block_near_launch(&args, plan->view.dtype, plan->context->stream), "near columns");
+  return status != SPTRSM_OK ? status : spti_gpu_check(spti_block_near_launch(&args, view->dtype, context->stream), "near columns");
 }
 
-static spti_block_panels panels_of(const spti_block_analysis *a) {
+spti_block_panels spti_block_panels_of(const spti_block_analysis *a) {
   const spti_block_columns_args *columns = &a->args.columns;
   return (spti_block_panels){.n = columns->view.n,
                              .count = columns->count,
@@ -174,34 +178,36 @@ static spti_block_panels panels_of(const spti_block_analysis *a) {
                              .herald = a->herald};
 }
 
+spti_block_values_args spti_block_args(const spti_block_settings *set, const spti_view *v, int32_t count) {
+  const bool single = v->dtype == SPTRSM_F32 || v->dtype == SPTRSM_C64;
+  const int64_t places = ((int64_t)v->n + SPTI_BLOCK_ROWS - 1) / SPTI_BLOCK_ROWS * SPTI_BLOCK_ROWS;
+  const int32_t window = places < set->window ? (int32_t)places : set->window;
+  return (spti_block_values_args){
+      .bound = set->bound,
+      .refine = single && set->refine > SPTI_BLOCK_REFINE_F32 ? SPTI_BLOCK_REFINE_F32 : set->refine,
+      .columns = {
+          .view = *v, .count = count, .window = window, .threads = threads_for(v, count, window), .scan_threads = SCAN_THREADS}};
+}
+
 static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan) {
   const spti_view *v = &plan->view;
   const spti_row_panels *found = &a->found;
-  const bool single = v->dtype == SPTRSM_F32 || v->dtype == SPTRSM_C64;
-  const int64_t places = ((int64_t)v->n + SPTI_BLOCK_ROWS - 1) / SPTI_BLOCK_ROWS * SPTI_BLOCK_ROWS;
-  const int32_t window = places < a->set.window ? (int32_t)places : a->set.window;
   a->levels = found->levels;
-  a->args = (spti_block_values_args){.bound = a->set.bound,
-                                     .refine = single && a->set.refine > SPTI_BLOCK_REFINE_F32 ? SPTI_BLOCK_REFINE_F32 : a->set.refine,
-                                     .columns = {.view = *v,
-                                                 .count = found->count,
-                                                 .window = window,
-                                                 .threads = threads_for(v, found->count, window),
-                                                 .scan_threads = SCAN_THREADS,
-                                                 .first = found->first,
-                                                 .level = found->count <= SPTI_BLOCK_FEW_PANELS ? found->level : NULL,
-                                                 .panel = found->panel}};
-  a->bytes = lay_out_panels(&a->args, NULL);
+  a->args = spti_block_args(&a->set, v, found->count);
+  a->args.columns.first = found->first;
+  a->args.columns.level = found->count <= SPTI_BLOCK_FEW_PANELS ? found->level : NULL;
+  a->args.columns.panel = found->panel;
+  a->bytes = lay_out(&a->args, NULL);
   SPTI_TRY(spti_alloc(plan->context, &a->memory[0], (int64_t)a->bytes, 1, "block panels"));
-  lay_out_panels(&a->args, a->memory[0]);
+  lay_out(&a->args, a->memory[0]);
   SPTI_TRY(order_and_count(a, plan));
-  const size_t bytes = lay_out_tiles(&a->args, &a->herald, a->totals, NULL);
+  const size_t bytes = spti_block_lay_out_tiles(&a->args, &a->herald, a->totals, NULL);
   a->bytes += bytes + found->bytes;
   SPTI_TRY(check_size(a, v));
   SPTI_TRY(spti_alloc(plan->context, &a->memory[1], (int64_t)bytes, 1, "block tiles"));
-  lay_out_tiles(&a->args, &a->herald, a->totals, a->memory[1]);
-  a->panels = panels_of(a);
-  return fill(a, plan, false);
+  spti_block_lay_out_tiles(&a->args, &a->herald, a->totals, a->memory[1]);
+  a->panels = spti_block_panels_of(a);
+  return spti_block_fill(a, v, plan->context, false);
 }
 
 static void drop_scratch(spti_block_analysis *a, const sptrsm_plan *plan) {
@@ -212,13 +218,17 @@ static void drop_scratch(spti_block_analysis *a, const sptrsm_plan *plan) {
   columns->totals = NULL;
 }
 
+sptrsm_status spti_block_check_window(const spti_block_settings *set, int32_t n) {
+  const int64_t room = (int64_t)SPTI_BLOCK_WINDOWS * set->window;
+  if (n <= room) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d has room for %lld rows, not for %d; use a larger window, up to %d", set->window,
+                   (long long)room, n, SPTI_BLOCK_WINDOW);
+}
+
 sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *plan, const spti_block_settings *set) {
   *out = (spti_block_analysis){.set = *set};
   if (plan->view.n == 0) return SPTRSM_OK;
-  const int64_t room = (int64_t)SPTI_BLOCK_WINDOWS * set->window;
-  if (plan->view.n > room)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d has room for %lld rows, not for %d; use a larger window, up to %d", set->window,
-                     (long long)room, plan->view.n, SPTI_BLOCK_WINDOW);
+  SPTI_TRY(spti_block_check_window(set, plan->view.n));
   SPTI_TRY(spti_plan_take_row_panels(&out->found, plan, set->rows, set->least));
   const sptrsm_status status = build(out, plan);
   drop_scratch(out, plan);
@@ -226,7 +236,7 @@ sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *pl
 }
 
 sptrsm_status spti_block_analysis_update(const spti_block_analysis *a, const sptrsm_plan *plan) {
-  return plan->view.n > 0 ? fill(a, plan, true) : SPTRSM_OK;
+  return plan->view.n > 0 ? spti_block_fill(a, &plan->view, plan->context, true) : SPTRSM_OK;
 }
 
 sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *a, const sptrsm_plan *plan) {

@@ -2,6 +2,7 @@
 #ifndef SPTI_TRSM_BLOCK_GPU_ANALYSIS_H
 #define SPTI_TRSM_BLOCK_GPU_ANALYSIS_H
 
+#include "core/base/variant.h"
 #include "core/levels/row_panels_gpu.h"
 #include "trsm/block/gpu/analysis_kernels.h"
 #include "trsm/block/gpu/kernels.h"
@@ -36,5 +37,20 @@ sptrsm_status spti_block_analysis_make(spti_block_analysis *out, sptrsm_plan *, 
 sptrsm_status spti_block_analysis_update(const spti_block_analysis *, const sptrsm_plan *);         /* new values, same pattern */
 sptrsm_status spti_block_flagged(int32_t out[3], const spti_block_analysis *, const sptrsm_plan *); /* substituted, refined, apart; waits */
 void spti_block_analysis_free(spti_block_analysis *, const sptrsm_plan *);
+
+/* Its parts, for panels of which only a range is on the device (streamed/). A range has panels 0 to count - 1 and the pointers of its view
+ * are those of the whole view, as far as its rows go: places, lines and columns keep their numbers, entries count from its first. */
+spti_block_settings spti_block_defaults(void);
+/* Reads the parameters of a variant; `more` is one beside those of block, or NULL. */
+sptrsm_status spti_block_parse(const char *method, spti_block_settings *, int32_t *tile, const spti_setting *more, const char *text);
+sptrsm_status spti_block_check_device(const sptrsm_context *);
+sptrsm_status spti_block_check_window(const spti_block_settings *, int32_t n);
+spti_block_values_args spti_block_args(const spti_block_settings *, const spti_view *, int32_t count); /* without arrays */
+/* Place the arrays by panels, and those by steps and tiles, in one memory each; return its size. */
+size_t spti_block_lay_out_panels(spti_block_values_args *, void *memory /* NULL: only the size */);
+size_t spti_block_lay_out_tiles(spti_block_values_args *, int32_t **herald, const int64_t *totals, void *memory);
+spti_block_panels spti_block_panels_of(const spti_block_analysis *); /* from args and herald */
+/* Steps, unless they are there, then values, inverses and near columns. Reads args, herald, totals and panels. */
+sptrsm_status spti_block_fill(const spti_block_analysis *, const spti_view *, const sptrsm_context *, bool has_steps);
 
 #endif

@@ -22,8 +22,15 @@ sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *, int32_t p
 sptrsm_status spti_block_solve_between(const sptrsm_plan *, void *work, const spti_transfer *);
 extern const spti_grouping spti_block_grouping; /* grouped.c */
 
-/* Queues a solve with panels that may be those of a plan's state or others made of them (grouped.c). */
-sptrsm_status spti_block_solve_panels(const spti_block_state *, bool backward, const sptrsm_plan *, spti_two_blocks *,
-                                      const spti_transfer *);
+/* Queues a solve with panels that may be those of a plan's state or others made of them (grouped.c, streamed/). */
+typedef struct {
+  void *memory; /* as in spti_block_solve_args, as are the others */
+  int64_t ld;
+  bool backward;
+  spti_syncfree sync;
+} spti_block_work;
+sptrsm_status spti_block_solve_panels(const spti_block_state *, const sptrsm_plan *, const spti_block_work *, const spti_transfer *);
+/* The same in two work blocks that refill each other. */
+sptrsm_status spti_block_solve_in(const spti_block_state *, bool backward, const sptrsm_plan *, spti_two_blocks *, const spti_transfer *);
 
 #endif

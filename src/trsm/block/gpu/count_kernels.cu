@@ -165,7 +165,7 @@ SPTI_KERNEL(HERALD_THREADS) block_herald_kernel(herald_args a) {
   const int64_t step = int64_t(block_in_grid()) * HERALD_THREADS + thread_in_block();
   if (step >= a.steps) return;
   const int32_t column = last_column(a.panels, step);
-  if (column < 0) {
+  if (column < load_const(a.panels.first)) { /* none, or one that is solved before these panels (streamed/) */
     store(a.herald + step, -1);
     return;
   }

@@ -265,7 +265,7 @@ static sptrsm_status grouped_solve(const spti_grouped *g, const sptrsm_plan *pla
   if (g->rows == 0 || width == 0) return SPTRSM_OK;
   SPTI_TRY(spti_two_blocks_place(&blocks, work, g->rows, width));
   SPTI_CUDA(spti_block_grouped_flags_launch(&s->args, plan->context->stream));
-  return spti_block_solve_panels(&s->copies, false, plan, &blocks, &between);
+  return spti_block_solve_in(&s->copies, false, plan, &blocks, &between);
 }
 
 const spti_grouping spti_block_grouping = {

@@ -25,7 +25,7 @@ template <typename R> struct range<complex_t<R>> : range<R> {};
  * come from the panel's rows alone, however long the row is: hence the cap, with which a row stays within 4 bounds in the worst case. */
 SPTI_DEVICE double limit_of_row(const spti_block_values_args &a, int32_t place) {
   const spti_view &v = a.columns.view;
-  if (place >= v.n) return a.bound;
+  if (place >= load_const(a.columns.first + a.columns.count)) return a.bound; /* beyond the last row */
   const int32_t line = v.backward ? v.n - 1 - place : place;
   const int64_t terms = load_const(v.ptr + line + 1) - load_const(v.ptr + line) - v.head - v.tail + 2;
   const double share = double(terms) / SPTI_BLOCK_TERMS;

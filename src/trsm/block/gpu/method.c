@@ -24,32 +24,40 @@ typedef struct {
   spti_block_analysis analysis;
 } state;
 
-/* The parameters' defaults (analysis.h). */
-static const spti_block_settings SETTINGS = {
-    .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = SPTI_BLOCK_WINDOW, .bound = 2, .refine = 1000000};
-
 enum { SHARED_BYTES = 96 << 10 }; /* of a thread block: more than any kernel of block needs */
 
-static sptrsm_status parse_variant(spti_block_settings *s, int32_t *tile, const char *text) {
-  const spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},       {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
-                                {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL}, {"bound", &s->bound, 0, INT32_MAX, NULL},
-                                {"refine", &s->refine, 0, INT32_MAX, NULL},          {"tile", tile, 8, 32, NULL}};
-  SPTI_TRY(spti_variant_parse("block", text, known, (int)(sizeof known / sizeof *known)));
-  if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: least=%d is above rows=%d", s->least, s->rows);
-  if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: window=%d is not a multiple of 64", s->window);
-  if (*tile & (*tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "block: tile=%d is not 8, 16 or 32", *tile);
+spti_block_settings spti_block_defaults(void) {
+  return (spti_block_settings){
+      .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = SPTI_BLOCK_WINDOW, .bound = 2, .refine = 1000000};
+}
+
+sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32_t *tile, const spti_setting *more, const char *text) {
+  spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},       {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
+                          {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL}, {"bound", &s->bound, 0, INT32_MAX, NULL},
+                          {"refine", &s->refine, 0, INT32_MAX, NULL},          {"tile", tile, 8, 32, NULL},
+                          {NULL, NULL, 0, 0, NULL}};
+  const int count = (int)(sizeof known / sizeof *known);
+  if (more) known[count - 1] = *more;
+  SPTI_TRY(spti_variant_parse(method, text, known, more ? count : count - 1));
+  if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: least=%d is above rows=%d", method, s->least, s->rows);
+  if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: window=%d is not a multiple of 64", method, s->window);
+  if (*tile & (*tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: tile=%d is not 8, 16 or 32", method, *tile);
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_block_check_device(const sptrsm_context *context) {
+  if (context->shared_bytes >= SHARED_BYTES) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                   "block: thread blocks of this device have up to %zu KiB of shared memory, %d are needed; use gather",
+                   context->shared_bytes >> 10, SHARED_BYTES >> 10);
+}
+
 static sptrsm_status analyse(sptrsm_plan *plan) {
-  spti_block_settings set = SETTINGS;
+  spti_block_settings set = spti_block_defaults();
   int32_t tile = 0;
   state *s;
-  SPTI_TRY(parse_variant(&set, &tile, plan->variant));
-  if (plan->context->shared_bytes < SHARED_BYTES)
-    return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                     "block: thread blocks of this device have up to %zu KiB of shared memory, %d are needed; use gather",
-                     plan->context->shared_bytes >> 10, SHARED_BYTES >> 10);
+  SPTI_TRY(spti_block_parse("block", &set, &tile, NULL, plan->variant));
+  SPTI_TRY(spti_block_check_device(plan->context));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block state"));
   *s = (state){0};
   plan->state = s;

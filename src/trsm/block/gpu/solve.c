@@ -32,22 +32,29 @@ static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t w
   return best;
 }
 
-sptrsm_status spti_block_solve_panels(const spti_block_state *s, bool backward, const sptrsm_plan *plan, spti_two_blocks *w,
+sptrsm_status spti_block_solve_panels(const spti_block_state *s, const sptrsm_plan *plan, const spti_block_work *work,
                                       const spti_transfer *between) {
   spti_block_solve_args args = {.panels = s->panels,
-                                .backward = backward,
+                                .backward = work->backward,
                                 .between = *between,
-                                .work = w->memory,
-                                .ld = w->ld,
+                                .work = work->memory,
+                                .ld = work->ld,
+                                .sync = work->sync,
                                 .tile = tile_for(s, plan->view.dtype, between->width)};
   if (args.panels.count >= INT32_MAX / ((between->width + args.tile - 1) / args.tile))
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: %d panels times %d right-hand sides are beyond 32 bits; use smaller panels",
                      args.panels.count, between->width);
-  SPTI_TRY(spti_two_blocks_ready(&args.sync, w, plan));
   SPTI_CUDA(spti_block_solve_launch(&args, plan->view.dtype, plan->context->stream));
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_block_solve_in(const spti_block_state *s, bool backward, const sptrsm_plan *plan, spti_two_blocks *w,
+                                  const spti_transfer *between) {
+  spti_block_work work = {.memory = w->memory, .ld = w->ld, .backward = backward};
+  SPTI_TRY(spti_two_blocks_ready(&work.sync, w, plan));
+  return spti_block_solve_panels(s, plan, &work, between);
+}
+
 sptrsm_status spti_block_solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
-  return spti_block_solve_panels(plan->state, plan->view.backward, plan, work, between);
+  return spti_block_solve_in(plan->state, plan->view.backward, plan, work, between);
 }

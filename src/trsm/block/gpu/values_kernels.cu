@@ -97,8 +97,10 @@ template <typename T> SPTI_KERNEL(VALUES_THREADS) block_values_kernel(spti_block
   const spti_view &v = a.columns.view;
   const int64_t begin = block_in_grid() * values_of_block(v), end = begin + values_of_block(v);
   const int64_t last = (end < v.nnz ? end : v.nnz) - 1;
+  const int32_t first = load_const(a.columns.first), next = load_const(a.columns.first + a.columns.count); /* places of all panels */
   if (thread_in_block() % 32 == 0 && warp_in_block() < 2)
-    lines[warp_in_block()] = line_of_entry(v, warp_in_block() ? last : begin, 0, v.n - 1);
+    lines[warp_in_block()] =
+        line_of_entry(v, warp_in_block() ? last : begin, v.backward ? v.n - next : first, (v.backward ? v.n - first : next) - 1);
   syncthreads();
   for (int64_t p = begin + thread_in_block(); p <= last; p += VALUES_THREADS) put_value<T>(a, p, line_of_entry(v, p, lines[0], lines[1]));
 }

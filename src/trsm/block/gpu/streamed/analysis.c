@@ -1,0 +1,364 @@
+/* analysis.c -- the analysis of `block-streamed`. The host finds the panels and their levels, the device counts the columns of one range of
+ * panels after another, the panels are cut into pieces, and the device makes one piece after another by the kernels of `block`. */
+#include <string.h>
+
+#include "core/base/carve.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "trsm/block/gpu/streamed/streamed.h"
+
+/* A piece takes this part of the memory limit, so that two buffers leave room for right-hand sides, also where L and U stream; or this many
+ * bytes without a limit. Pieces of some megabytes are copied at full speed. */
+enum { SHARE_OF_LIMIT = 16, PIECE_BYTES = 64 << 20 };
+enum { TIMES_THE_MATRIX = 64, NEVER_TOO_LARGE = 1 << 28 /* bytes; both as in block's analysis */ };
+
+/* ---- a piece in memory ---- */
+
+/* The arrays by panels; returns their size. */
+static size_t lay_out_panels(spti_block_values_args *args, char *memory) {
+  spti_carver c = {.base = memory};
+  args->columns.first = spti_carve(&c, (int64_t)args->columns.count + 1, sizeof *args->columns.first);
+  return c.used + spti_block_lay_out_panels(args, memory ? memory + c.used : NULL);
+}
+
+/* All arrays, for panels with these totals; returns their size. */
+static size_t lay_out(spti_block_values_args *args, int32_t **herald, const int64_t *totals, char *memory) {
+  const size_t panels = lay_out_panels(args, memory);
+  return panels + spti_block_lay_out_tiles(args, herald, totals, memory ? memory + panels : NULL);
+}
+
+/* A piece whose image lies at `image`. */
+static spti_block_analysis analysis_of(const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p, char *image) {
+  spti_block_analysis a = {.set = s->set, .levels = p->levels, .args = spti_block_args(&s->set, &plan->view, p->count)};
+  memcpy(a.totals, p->totals, sizeof a.totals);
+  lay_out(&a.args, &a.herald, a.totals, image);
+  a.panels = spti_block_panels_of(&a);
+  return a;
+}
+
+void spti_streamed_state(spti_block_state *out, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
+                         void *image) {
+  const spti_block_analysis a = analysis_of(s, plan, p, image);
+  *out = (spti_block_state){.panels = a.panels,
+                            .tiles = p->totals[SPTI_BLOCK_TILES],
+                            .levels = p->levels,
+                            .tile = s->tile,
+                            .steps = p->totals[SPTI_BLOCK_STEPS]};
+}
+
+void spti_streamed_flagged(int32_t out[3], const spti_streamed *s, const sptrsm_plan *plan) {
+  out[0] = out[1] = out[2] = 0;
+  for (int32_t i = 0; i < s->piece_count; i++) {
+    const spti_block_analysis a = analysis_of(s, plan, &s->piece[i], s->image + s->piece[i].at);
+    for (int f = 0; f < 3; f++) out[f] += a.args.flagged[f];
+  }
+}
+
+/* ---- a range of the view on the device ---- */
+
+/* What kernels read of the view for a range of panels, and of its places. The pointers that a kernel gets are shifted by `by` elements, so
+ * that lines and places keep the numbers that they have in the whole view. */
+typedef struct {
+  spti_scratch scratch;
+  int64_t *ptr;
+  int32_t *idx, *panel;
+  void *val;
+  int32_t *ready_at, *place_at; /* of all places */
+  char *image;
+} device_memory;
+
+static void *shifted(void *array, int64_t by, size_t bytes) { return (void *)((uintptr_t)array - (uintptr_t)by * bytes); }
+
+typedef struct {
+  int32_t first, end, line; /* places; the line with the lowest number */
+  int64_t begin, entries;
+} range;
+
+static range range_of(const spti_view *v, const spti_block_partition *f, int32_t panel, int32_t count) {
+  range r = {.first = f->first[panel], .end = f->first[panel + count]};
+  r.line = v->backward ? v->n - r.end : r.first;
+  r.begin = v->ptr[r.line];
+  r.entries = v->ptr[r.line + r.end - r.first] - r.begin;
+  return r;
+}
+
+static sptrsm_status put(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
+  return spti_copy_bytes(context, to, SPTRSM_CUDA, from, SPTRSM_HOST, bytes);
+}
+
+/* The pattern of a range; entries count from its first one. */
+static sptrsm_status put_pattern(spti_view *out, const device_memory *d, const sptrsm_plan *plan, const range *r) {
+  const spti_view *v = &plan->view;
+  const int64_t lines = r->end - r->first;
+  int64_t *ptr;
+  SPTI_TRY(spti_host_alloc(&ptr, lines + 1, sizeof *ptr, "lines of a piece"));
+  for (int64_t i = 0; i <= lines; i++) ptr[i] = v->ptr[r->line + i] - r->begin;
+  sptrsm_status status = put(plan->context, d->ptr, ptr, ((size_t)lines + 1) * sizeof *ptr);
+  spti_host_free(ptr);
+  if (status == SPTRSM_OK) status = put(plan->context, d->idx, v->idx + r->begin, (size_t)r->entries * sizeof *v->idx);
+  *out = *v;
+  out->place = SPTRSM_CUDA;
+  out->nnz = r->entries;
+  out->ptr = shifted(d->ptr, r->line, sizeof *ptr);
+  out->idx = d->idx;
+  out->val = NULL;
+  return status;
+}
+
+static sptrsm_status put_values(spti_view *view, const device_memory *d, const sptrsm_plan *plan, const range *r) {
+  const size_t bytes = sptrsm_dtype_bytes(view->dtype);
+  view->val = d->val;
+  return put(plan->context, d->val, (const char *)plan->view.val + (size_t)r->begin * bytes, (size_t)r->entries * bytes);
+}
+
+static sptrsm_status put_order(device_memory *d, const spti_block_partition *f, const sptrsm_plan *plan) {
+  const size_t bytes = (size_t)plan->view.n * sizeof *f->ready_at;
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->ready_at, plan->view.n, sizeof *f->ready_at, "order of rows"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->place_at, plan->view.n, sizeof *f->place_at, "order of rows"));
+  SPTI_TRY(put(plan->context, d->ready_at, f->ready_at, bytes));
+  return put(plan->context, d->place_at, f->place_at, bytes);
+}
+
+/* ---- how many steps and tiles a panel has ---- */
+
+typedef struct {
+  int32_t *steps, *tiles; /* [panels], host */
+} counts;
+
+static sptrsm_status count_range(const counts *c, spti_streamed *s, const sptrsm_plan *plan, int32_t panel, int32_t count,
+                                 const device_memory *order) {
+  const range r = range_of(&plan->view, &s->found, panel, count);
+  device_memory d = {.scratch = {.context = plan->context}};
+  spti_block_values_args args = spti_block_args(&s->set, &plan->view, count);
+  spti_block_columns_args *columns = &args.columns;
+  int32_t *first;
+  void *memory;
+  sptrsm_status status;
+  SPTI_TRY_DONE(spti_scratch_take(&d.scratch, &d.ptr, (int64_t)r.end - r.first + 1, sizeof *d.ptr, "lines of a piece"));
+  SPTI_TRY_DONE(spti_scratch_take(&d.scratch, &d.idx, r.entries, sizeof *d.idx, "entries of a piece"));
+  SPTI_TRY_DONE(spti_scratch_take(&d.scratch, &memory, (int64_t)spti_block_lay_out_panels(&args, NULL), 1, "panels of a piece"));
+  SPTI_TRY_DONE(spti_scratch_take(&d.scratch, &first, (int64_t)count + 1, sizeof *first, "panels of a piece"));
+  SPTI_TRY_DONE(spti_scratch_take(&d.scratch, &columns->steps, count, sizeof *columns->steps, "panels of a piece"));
+  SPTI_TRY_DONE(spti_scratch_take(&d.scratch, &columns->tiles, count, sizeof *columns->tiles, "panels of a piece"));
+  spti_block_lay_out_panels(&args, memory);
+  SPTI_TRY_DONE(put(plan->context, first, s->found.first + panel, ((size_t)count + 1) * sizeof *first));
+  SPTI_TRY_DONE(put_pattern(&columns->view, &d, plan, &r));
+  columns->first = first;
+  columns->ready_at = order->ready_at;
+  columns->totals = (int64_t *)plan->context->pinned_device;
+  SPTI_TRY_DONE(spti_gpu_check(spti_block_count_launch(columns, plan->context->stream), "the count of columns"));
+  SPTI_TRY_DONE(spti_gpu_fetch(plan->context, c->steps + panel, columns->steps, (size_t)count * sizeof *c->steps));
+  SPTI_TRY_DONE(spti_gpu_fetch(plan->context, c->tiles + panel, columns->tiles, (size_t)count * sizeof *c->tiles));
+done:
+  spti_scratch_drop(&d.scratch);
+  return status;
+}
+
+/* The indices of a range take no more than `most` bytes, unless it is one panel. */
+static sptrsm_status count_all(const counts *c, spti_streamed *s, const sptrsm_plan *plan, size_t most) {
+  const int64_t entries = (int64_t)(most / sizeof *plan->view.idx);
+  device_memory order = {.scratch = {.context = plan->context}};
+  sptrsm_status status = put_order(&order, &s->found, plan);
+  for (int32_t panel = 0, count; panel < s->found.count && status == SPTRSM_OK; panel += count) {
+    count = 1;
+    while (panel + count < s->found.count && range_of(&plan->view, &s->found, panel, count + 1).entries <= entries) count++;
+    status = count_range(c, s, plan, panel, count, &order);
+  }
+  spti_scratch_drop(&order.scratch);
+  return status;
+}
+
+/* ---- pieces ---- */
+
+static void add_panel(int64_t *totals, const spti_streamed *s, const counts *c, int32_t panel) {
+  const int32_t rows = s->found.first[panel + 1] - s->found.first[panel], strips = (rows + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP;
+  totals[SPTI_BLOCK_STEPS] += c->steps[panel];
+  totals[SPTI_BLOCK_TILES] += c->tiles[panel];
+  totals[SPTI_BLOCK_DIAGONAL_TILES] += spti_block_diagonal_tiles(strips);
+  totals[SPTI_BLOCK_NEAR_TILES] += (int64_t)strips * spti_block_near(c->steps[panel]);
+}
+
+static size_t image_bytes(const spti_streamed *s, const sptrsm_plan *plan, int32_t count, const int64_t *totals) {
+  spti_block_values_args args = spti_block_args(&s->set, &plan->view, count);
+  int32_t *herald;
+  return lay_out(&args, &herald, totals, NULL);
+}
+
+/* The piece from `panel` on: as many panels as `most` bytes hold, and at least one. */
+static spti_streamed_piece cut_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c, int32_t panel, size_t most) {
+  spti_streamed_piece p = {.panel = panel};
+  int32_t low = INT32_MAX, high = 0;
+  for (; panel < s->found.count; panel++) {
+    int64_t totals[SPTI_BLOCK_TOTALS];
+    memcpy(totals, p.totals, sizeof totals);
+    add_panel(totals, s, c, panel);
+    const size_t bytes = image_bytes(s, plan, p.count + 1, totals);
+    if (p.count > 0 && bytes > most) break;
+    memcpy(p.totals, totals, sizeof totals);
+    p.bytes = bytes;
+    p.count++;
+    low = s->found.level[panel] < low ? s->found.level[panel] : low;
+    high = s->found.level[panel] > high ? s->found.level[panel] : high;
+  }
+  p.levels = high - low + 1 < p.count ? high - low + 1 : p.count;
+  return p;
+}
+
+static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
+  int64_t totals[SPTI_BLOCK_TOTALS] = {0};
+  for (int32_t panel = 0; panel < s->found.count; panel++) add_panel(totals, s, c, panel);
+  if (s->pieces > 0) return image_bytes(s, plan, s->found.count, totals) / (size_t)s->pieces;
+  return plan->context->memory_limit > 0 ? plan->context->memory_limit / SHARE_OF_LIMIT : PIECE_BYTES;
+}
+
+static sptrsm_status cut_pieces(spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
+  const size_t most = most_of_piece(s, plan, c), matrix = (size_t)plan->view.nnz * (sptrsm_dtype_bytes(plan->view.dtype) + sizeof(int32_t));
+  SPTI_TRY(spti_host_alloc(&s->piece, s->found.count, sizeof *s->piece, "pieces"));
+  for (int32_t panel = 0; panel < s->found.count;) {
+    spti_streamed_piece *p = &s->piece[s->piece_count++];
+    *p = cut_piece(s, plan, c, panel, most);
+    p->at = s->bytes;
+    s->bytes += p->bytes;
+    s->tiles += p->totals[SPTI_BLOCK_TILES] + p->totals[SPTI_BLOCK_DIAGONAL_TILES];
+    if (p->bytes > s->largest) s->largest = p->bytes;
+    panel += p->count;
+  }
+  if (s->bytes > NEVER_TOO_LARGE && s->bytes / TIMES_THE_MATRIX > matrix)
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block-streamed: panels of %zu bytes would be more than %d times the matrix; use gather",
+                     s->bytes, TIMES_THE_MATRIX);
+  return SPTRSM_OK;
+}
+
+/* ---- images ---- */
+
+/* Panels of a piece by level, panels of one level by number. Insertion would be slow, so levels are counted. next [levels + 2]. */
+static void put_in_order(int32_t *order, const spti_streamed *s, const spti_streamed_piece *p, int32_t *next) {
+  memset(next, 0, ((size_t)s->found.levels + 2) * sizeof *next);
+  for (int32_t i = 0; i < p->count; i++) next[s->found.level[p->panel + i] + 1]++;
+  for (int32_t level = 1; level <= s->found.levels + 1; level++) next[level] += next[level - 1];
+  for (int32_t i = 0; i < p->count; i++) order[next[s->found.level[p->panel + i]]++] = i;
+}
+
+/* The arrays by panels that do not depend on values, in the piece's image. */
+static void describe_panels(const spti_streamed *s, const sptrsm_plan *plan, const counts *c, const spti_streamed_piece *p, int32_t *next) {
+  const spti_block_analysis a = analysis_of(s, plan, p, s->image + p->at);
+  const spti_block_columns_args *columns = &a.args.columns;
+  int64_t totals[SPTI_BLOCK_TOTALS] = {0};
+  memcpy((int32_t *)columns->first, s->found.first + p->panel, ((size_t)p->count + 1) * sizeof *columns->first);
+  put_in_order(columns->order, s, p, next);
+  for (int32_t i = 0; i <= p->count; i++) {
+    columns->step_start[i] = (int32_t)totals[SPTI_BLOCK_STEPS];
+    columns->tile_start[i] = totals[SPTI_BLOCK_TILES];
+    columns->diag_start[i] = (int32_t)totals[SPTI_BLOCK_DIAGONAL_TILES];
+    columns->near_start[i] = (int32_t)totals[SPTI_BLOCK_NEAR_TILES];
+    if (i < p->count) add_panel(totals, s, c, p->panel + i);
+  }
+}
+
+static sptrsm_status describe_all(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
+  int32_t *next;
+  SPTI_TRY(spti_host_alloc(&next, (int64_t)s->found.levels + 2, sizeof *next, "order of panels"));
+  for (int32_t i = 0; i < s->piece_count; i++) describe_panels(s, plan, c, &s->piece[i], next);
+  spti_host_free(next);
+  return SPTRSM_OK;
+}
+
+/* Which panel of the piece each place of it is in. */
+static sptrsm_status put_panel_numbers(const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan,
+                                       const spti_streamed_piece *p) {
+  const int32_t *first = s->found.first + p->panel, places = first[p->count] - first[0];
+  int32_t *panel;
+  SPTI_TRY(spti_host_alloc(&panel, places, sizeof *panel, "panels of a piece"));
+  for (int32_t i = 0; i < p->count; i++)
+    for (int32_t place = first[i]; place < first[i + 1]; place++) panel[place - first[0]] = i;
+  const sptrsm_status status = put(plan->context, d->panel, panel, (size_t)places * sizeof *panel);
+  spti_host_free(panel);
+  return status;
+}
+
+/* The piece's image goes to the device, as far as it is made, is completed there and comes back. */
+static sptrsm_status make_piece(const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
+                                bool has_steps) {
+  spti_block_analysis a = analysis_of(s, plan, p, d->image);
+  const range r = range_of(&plan->view, &s->found, p->panel, p->count);
+  spti_view view;
+  spti_block_values_args panels = a.args;
+  SPTI_TRY(put(plan->context, d->image, s->image + p->at, has_steps ? p->bytes : lay_out_panels(&panels, NULL)));
+  SPTI_TRY(put_pattern(&view, d, plan, &r));
+  SPTI_TRY(put_values(&view, d, plan, &r));
+  SPTI_TRY(put_panel_numbers(d, s, plan, p));
+  a.args.columns.view = view;
+  a.args.columns.panel = shifted(d->panel, r.first, sizeof *d->panel);
+  a.args.columns.ready_at = d->ready_at;
+  a.args.columns.place_at = d->place_at;
+  SPTI_TRY(spti_block_fill(&a, &view, plan->context, has_steps));
+  return spti_copy_bytes(plan->context, s->image + p->at, SPTRSM_HOST, d->image, SPTRSM_CUDA, p->bytes);
+}
+
+/* What take_memory takes. */
+static void find_memory(spti_streamed *s, const sptrsm_plan *plan) {
+  for (int32_t i = 0; i < s->piece_count; i++) {
+    const range r = range_of(&plan->view, &s->found, s->piece[i].panel, s->piece[i].count);
+    if (r.end - r.first > s->places) s->places = r.end - r.first;
+    if (r.entries > s->entries) s->entries = r.entries;
+  }
+  s->working_bytes = s->largest + 2 * (size_t)plan->view.n * sizeof(int32_t) + (size_t)(s->places + 1) * sizeof(int64_t) +
+                     (size_t)s->places * sizeof(int32_t) + (size_t)s->entries * (sizeof(int32_t) + sptrsm_dtype_bytes(plan->view.dtype));
+}
+
+static sptrsm_status take_memory(device_memory *d, const spti_streamed *s, const sptrsm_plan *plan) {
+  SPTI_TRY(put_order(d, &s->found, plan));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->ptr, (int64_t)s->places + 1, sizeof *d->ptr, "lines of a piece"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->panel, s->places, sizeof *d->panel, "panels of a piece"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->idx, s->entries, sizeof *d->idx, "entries of a piece"));
+  SPTI_TRY(spti_scratch_take(&d->scratch, &d->val, s->entries, sptrsm_dtype_bytes(plan->view.dtype), "entries of a piece"));
+  return spti_scratch_take(&d->scratch, &d->image, (int64_t)s->largest, 1, "a piece of the factor");
+}
+
+static sptrsm_status make_images(const spti_streamed *s, const sptrsm_plan *plan, bool has_steps) {
+  device_memory d = {.scratch = {.context = plan->context}};
+  sptrsm_status status = take_memory(&d, s, plan);
+  for (int32_t i = 0; i < s->piece_count && status == SPTRSM_OK; i++) status = make_piece(&d, s, plan, &s->piece[i], has_steps);
+  spti_scratch_drop(&d.scratch);
+  return status;
+}
+
+/* ---- all of it ---- */
+
+static sptrsm_status make(spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
+  SPTI_TRY(count_all(c, s, plan, plan->context->memory_limit > 0 ? plan->context->memory_limit / SHARE_OF_LIMIT : PIECE_BYTES));
+  SPTI_TRY(cut_pieces(s, plan, c));
+  find_memory(s, plan);
+  void *image;
+  SPTI_TRY(spti_gpu_host_alloc(plan->context, &image, s->bytes));
+  s->image = image;
+  SPTI_TRY(describe_all(s, plan, c));
+  return make_images(s, plan, false);
+}
+
+sptrsm_status spti_streamed_make(spti_streamed *s, const sptrsm_plan *plan) {
+  counts c = {NULL, NULL};
+  if (plan->view.n == 0) return SPTRSM_OK;
+  SPTI_TRY(spti_block_check_window(&s->set, plan->view.n));
+  SPTI_TRY(spti_block_partition_make(&s->found, &plan->view, s->set.rows, s->set.least));
+  sptrsm_status status;
+  SPTI_TRY_DONE(spti_host_alloc(&c.steps, s->found.count, sizeof *c.steps, "steps of panels"));
+  SPTI_TRY_DONE(spti_host_alloc(&c.tiles, s->found.count, sizeof *c.tiles, "tiles of panels"));
+  status = make(s, plan, &c);
+done:
+  spti_host_free(c.steps);
+  spti_host_free(c.tiles);
+  return status;
+}
+
+/* Copies of the old images may still be queued. */
+sptrsm_status spti_streamed_update(spti_streamed *s, const sptrsm_plan *plan) {
+  SPTI_TRY(spti_gpu_wait(plan->context));
+  return plan->view.n > 0 ? make_images(s, plan, true) : SPTRSM_OK;
+}
+
+void spti_streamed_free(spti_streamed *s) {
+  spti_gpu_host_free(s->image);
+  spti_host_free(s->piece);
+  spti_block_partition_free(&s->found);
+}

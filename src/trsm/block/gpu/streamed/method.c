@@ -1,0 +1,167 @@
+/* method.c -- block-streamed: `block` with the factor in page-locked host memory. Its panels come to the device in pieces, once for each panel
+ * of right-hand sides: while the kernel of `block` solves with one piece, the next one is copied to the other of two buffers.
+ * x(P,:) = inv(T(P,P)) (b(P,:) - sum of T(P,j) x(j,:)) for the panels P of a piece; the solutions of earlier pieces are there already.
+ * Source: supernodal solves [davis2006, chapters 4 and 8], as `block`; what differs is where the factor is.
+ * Wins: factors beyond the memory of the device, with many right-hand sides: with 8 bytes an entry the copy takes no longer than the solve
+ * from some hundred right-hand sides on. Loses: wherever the factor fits into device memory; narrow blocks, for which the copy is all.
+ * Deterministic: yes; the bits are those of `block`, however many pieces there are. README.md has more. */
+#include <stdio.h>
+
+#include "core/base/variant.h"
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+#include "core/context/gpu_feed.h"
+#include "trsm/block/gpu/streamed/streamed.h"
+
+/* ---- analysis ---- */
+
+static sptrsm_status analyse(sptrsm_plan *plan) {
+  spti_streamed *s;
+  SPTI_TRY(spti_block_check_device(plan->context));
+  SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block-streamed state"));
+  *s = (spti_streamed){.set = spti_block_defaults()};
+  plan->state = s;
+  const spti_setting pieces = {"pieces", &s->pieces, 1, INT32_MAX, NULL};
+  SPTI_TRY(spti_block_parse("block-streamed", &s->set, &s->tile, &pieces, plan->variant));
+  SPTI_TRY(spti_streamed_make(s, plan));
+  plan->levels = -1;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status update_values(sptrsm_plan *plan) { return spti_streamed_update(plan->state, plan); }
+
+/* Copies from the images may still be queued. */
+static void release(sptrsm_plan *plan) {
+  if (!plan->state) return;
+  (void)spti_gpu_wait(plan->context);
+  spti_streamed_free(plan->state);
+  spti_host_free(plan->state);
+}
+
+static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
+  const spti_streamed *s = plan->state;
+  const double stored = (double)(s->tiles * SPTI_BLOCK_TILE) / (double)(plan->view.nnz > 0 ? plan->view.nnz : 1);
+  int32_t flagged[3];
+  spti_streamed_flagged(flagged, s, plan);
+  snprintf(info->parameters, sizeof info->parameters,
+           "pieces=%d piece_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d", s->piece_count, s->largest,
+           s->found.count, s->found.levels, stored, flagged[1], flagged[0], flagged[2]);
+  info->plan_bytes = sizeof *s + s->bytes;
+}
+
+/* ---- per-solve state ---- */
+
+/* A block of solutions, by place, whose values are their own flags; and the two buffers. */
+typedef struct {
+  void *memory; /* solutions, then control words */
+  int64_t ld;
+  spti_gpu_feed *feed;
+} workspace;
+
+/* Rows begin at multiples of 16 bytes, and the rows together fill 64-bit words. */
+static int64_t ld_of(int32_t panel) { return ((int64_t)panel + 3) / 4 * 4; }
+
+static sptrsm_status solution_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  return spti_bytes(out, (int64_t)plan->view.n * ld_of(panel), sptrsm_dtype_bytes(plan->view.dtype), "solutions");
+}
+
+/* New values need memory on the device while workspaces exist: where it is limited, that is counted here. */
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  const spti_streamed *s = plan->state;
+  SPTI_TRY(solution_bytes(out, plan, panel));
+  *out += SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t) + 2 * s->largest;
+  if (plan->context->memory_limit > 0) *out += s->working_bytes;
+  return SPTRSM_OK;
+}
+
+static void work_free(void *work, const sptrsm_plan *plan) {
+  workspace *w = work;
+  spti_gpu_feed_free(w->feed, plan->context);
+  spti_free(plan->context, w->memory);
+  spti_host_free(w);
+}
+
+static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  const spti_streamed *s = plan->state;
+  workspace *w;
+  size_t bytes;
+  SPTI_TRY(spti_two_blocks_check_width(panel));
+  SPTI_TRY(solution_bytes(&bytes, plan, panel));
+  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
+  *w = (workspace){.ld = ld_of(panel)};
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)(bytes + SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t)), 1, "solutions"));
+  SPTI_TRY_GOTO(spti_gpu_feed_create(&w->feed, plan->context, s->largest));
+  *work = w;
+  return SPTRSM_OK;
+fail:
+  work_free(w, plan);
+  return status;
+}
+
+/* The factor crosses the bus once a panel: so a panel has all right-hand sides that are expected, if a memory limit narrows it where
+ * needed. */
+static int32_t panel_width(const sptrsm_plan *plan) {
+  enum { MOST = 1 << 16 };
+  const int64_t hint = plan->options.nrhs_hint;
+  const bool limited = plan->context->memory_limit > 0 || plan->options.memory_limit > 0;
+  if (!limited || hint <= 0) return spti_two_blocks_panel(plan);
+  return hint < 32 ? (int32_t)hint : (int32_t)((hint < MOST ? hint : MOST) + 31) / 32 * 32;
+}
+
+/* ---- solve ---- */
+
+static sptrsm_status send(workspace *w, const spti_streamed *s, int32_t k) {
+  if (k >= s->piece_count) return SPTRSM_OK;
+  return spti_gpu_feed_send(w->feed, k, s->image + s->piece[k].at, s->piece[k].bytes);
+}
+
+static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t k, const spti_block_work *in, const spti_transfer *between) {
+  const spti_streamed *s = plan->state;
+  spti_block_state piece;
+  void *image;
+  SPTI_TRY(spti_gpu_feed_take(&image, w->feed, plan->context, k));
+  spti_streamed_state(&piece, s, plan, &s->piece[k], image);
+  SPTI_TRY(spti_block_solve_panels(&piece, plan, in, between));
+  return spti_gpu_feed_done(w->feed, plan->context, k);
+}
+
+/* The kernel of `block` changes between two work blocks by the sign of the ticket word, and refills the other one as far as it is dirty.
+ * Here there is one, filled before the first piece: each piece begins with ticket 0, and the other block is never dirty. */
+static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
+  const spti_streamed *s = plan->state;
+  workspace *w = work;
+  size_t bytes;
+  SPTI_TRY(spti_bytes(&bytes, (int64_t)plan->view.n * w->ld, sptrsm_dtype_bytes(plan->view.dtype), "solutions"));
+  int32_t *control = (int32_t *)((char *)w->memory + bytes);
+  const spti_two_blocks_args start = {control, w->memory, (int64_t)(bytes / sizeof(int64_t))};
+  const spti_block_work in = {
+      .memory = w->memory, .ld = w->ld, .backward = plan->view.backward, .sync = spti_gpu_syncfree(plan->context, control)};
+  SPTI_TRY(send(w, s, 0));
+  SPTI_TRY(send(w, s, 1));
+  SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));
+  for (int32_t k = 0; k < s->piece_count; k++) {
+    if (k > 0) SPTI_TRY(spti_gpu_zero(plan->context, control + SPTI_SYNCFREE_TICKET, sizeof *control));
+    SPTI_TRY(solve_piece(plan, w, k, &in, between));
+    SPTI_TRY(send(w, s, k + 2));
+  }
+  return SPTRSM_OK;
+}
+
+const spti_method spti_method_block_streamed = {
+    .name = "block-streamed",
+    .summary = "block with the factor in host memory, in pieces through two buffers on the device",
+    .cite = "davis2006",
+    .place = SPTRSM_CUDA,
+    .wants = SPTI_PULL,
+    .flags = SPTI_DETERMINISTIC | SPTI_VARIANTS | SPTI_INVERTS | SPTI_FROM_HOST,
+    .analyse = analyse,
+    .update_values = update_values,
+    .free = release,
+    .describe = describe,
+    .panel = panel_width,
+    .work_bytes = work_bytes,
+    .work_create = work_create,
+    .work_free = work_free,
+    .solve_between = solve_between,
+};

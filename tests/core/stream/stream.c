@@ -1,0 +1,323 @@
+/* stream.c -- factors that stream from host memory because of a memory limit on a CUDA context: the bits are those of a plan on the device,
+ * whatever the number of pieces, in all forms of matrices and blocks; new values; refusals. */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "support/oracle.h"
+
+#if defined(STREAM_EMULATED)
+#include "simt/emulator/emulated_gpu.h"
+enum { ORDER = 150, NRHS = 19, SEEDS = 1, TREE_FORMS = 48 };
+static void begin_to_watch(void) { emulated_gpu_most = 0; }
+static void expect_kept(size_t limit) { cr_assert_leq(emulated_gpu_most, limit); }
+#else
+enum { ORDER = 1500, NRHS = 70, SEEDS = 4, TREE_FORMS = 48 };
+static void begin_to_watch(void) {}
+static void expect_kept(size_t limit) { (void)limit; }
+#endif
+
+static void ok(sptrsm_status status) { cr_assert_eq(status, SPTRSM_OK, "%s", sptrsm_last_error()); }
+
+static sptrsm_context *open_context(size_t limit) {
+  sptrsm_context *context;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
+  if (limit > 0) ok(sptrsm_context_set_memory_limit(context, limit));
+  return context;
+}
+
+typedef struct {
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+} solver;
+
+static solver open_solver(const test_system *system, const char *method, sptrsm_op op, size_t limit) {
+  solver s = {.context = open_context(limit)};
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  options.op = op;
+  ok(sptrsm_matrix_create(&s.matrix, s.context, &system->T, SPTRSM_COPY));
+  ok(sptrsm_plan_create(&s.plan, s.matrix, &options));
+  return s;
+}
+
+static void close_solver(solver *s) {
+  sptrsm_plan_destroy(s->plan);
+  sptrsm_matrix_destroy(s->matrix);
+  sptrsm_context_destroy(s->context);
+}
+
+static sptrsm_info info_of(const sptrsm_plan *plan) {
+  sptrsm_info info = {.size = sizeof info};
+  ok(sptrsm_plan_info(&info, plan));
+  return info;
+}
+
+static int pieces_of(const sptrsm_plan *plan) {
+  int pieces = 0;
+  const sptrsm_info info = info_of(plan);
+  cr_assert_str_eq(info.method, "block-streamed");
+  cr_assert_eq(sscanf(info.parameters, "pieces=%d", &pieces), 1, "%s", info.parameters);
+  return pieces;
+}
+
+static test_block solve(const solver *s, const test_block *B) {
+  test_block X = test_block_copy(B);
+  ok(sptrsm_solve(s->plan, NULL, NULL, &X.block, &X.block));
+  ok(sptrsm_context_sync(s->context));
+  return X;
+}
+
+static void expect_same(const solver *expected, const solver *found, const test_block *B, const char *what) {
+  test_block X = solve(expected, B), Y = solve(found, B);
+  cr_assert(test_block_same_bits(&X, &Y), "%s: other bits than with the factor on the device", what);
+  cr_assert(test_block_intact(&Y), "%s: wrote outside X", what);
+  test_block_free(&X);
+  test_block_free(&Y);
+}
+
+/* ---- bits ---- */
+
+typedef struct {
+  test_pattern pattern;
+  sptrsm_format format;
+  sptrsm_dtype dtype;
+  sptrsm_uplo uplo;
+  test_diag diag;
+  sptrsm_op op;
+  int32_t n;
+} form;
+
+/* Both before and after new values. */
+static void compare(const form *f, const char *method, const char *streamed, int least) {
+  char what[160];
+  snprintf(what, sizeof what, "%s %s, %s, format %d, uplo %d, op %d, n=%d, %s", test_pattern_names[f->pattern], test_diag_names[f->diag],
+           test_dtype_names[f->dtype], (int)f->format, (int)f->uplo, (int)f->op, f->n, streamed);
+  test_system system = test_system_make(f->pattern, f->n, f->format, f->dtype, f->uplo, f->diag, 7);
+  test_block B = test_block_make(f->n, NRHS, f->dtype, (sptrsm_layout)(f->op == SPTRSM_T), 2);
+  solver whole = open_solver(&system, method, f->op, 0), pieces = open_solver(&system, streamed, f->op, 0);
+  test_block_fill(&B, 3);
+  cr_assert_geq(pieces_of(pieces.plan), least, "%s: %s", what, info_of(pieces.plan).parameters);
+  cr_assert_null(strstr(info_of(whole.plan).method, "streamed"));
+  expect_same(&whole, &pieces, &B, what);
+  test_system_new_values(&system, 11);
+  ok(sptrsm_matrix_set_values(whole.matrix, system.T.val));
+  ok(sptrsm_matrix_set_values(pieces.matrix, system.T.val));
+  expect_same(&whole, &pieces, &B, what);
+  close_solver(&whole);
+  close_solver(&pieces);
+  test_block_free(&B);
+  test_system_free(&system);
+}
+
+static form drawn_form(test_random *random, test_pattern pattern) {
+  return (form){.pattern = pattern,
+                .format = (sptrsm_format)test_random_below(random, 2),
+                .dtype = (sptrsm_dtype)test_random_below(random, 4),
+                .uplo = (sptrsm_uplo)test_random_below(random, 2),
+                .diag = (test_diag)test_random_below(random, TEST_DIAGS),
+                .op = (sptrsm_op)test_random_below(random, 3),
+                .n = ORDER};
+}
+
+Test(stream, every_pattern_in_drawn_forms) {
+  test_random random = {5};
+  for (int seed = 0; seed < SEEDS; seed++)
+    for (int p = 0; p < TEST_PATTERNS; p++) {
+      const form f = drawn_form(&random, (test_pattern)p);
+      compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6", 4);
+      compare(&f, "block", "block-streamed", 1);
+    }
+}
+
+Test(stream, every_form_of_a_tree) {
+  for (int c = 0; c < TREE_FORMS; c++) {
+    const form f = {.pattern = TEST_TREE,
+                    .format = (sptrsm_format)(c % 2),
+                    .uplo = (sptrsm_uplo)(c / 2 % 2),
+                    .op = (sptrsm_op)(c / 4 % 3),
+                    .dtype = (sptrsm_dtype)(c / 12),
+                    .n = 90};
+    compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=5", 4);
+  }
+}
+
+Test(stream, nothing_and_one_row) {
+  for (int32_t n = 0; n < 2; n++) {
+    const form f = {.pattern = TEST_DIAGONAL, .dtype = SPTRSM_F64, .n = n};
+    compare(&f, "block", "block-streamed", n);
+  }
+}
+
+/* A piece for each panel, the most that there can be. */
+Test(stream, as_many_pieces_as_panels) {
+  const form f = {.pattern = TEST_FULL, .dtype = SPTRSM_C128, .uplo = SPTRSM_UPPER, .n = 100};
+  compare(&f, "block:rows=16", "block-streamed:rows=16,pieces=1000", 7);
+}
+
+/* ---- the limit ---- */
+
+/* A limit that all plans of the triangle keep changes nothing; below what the plan of `block` takes it streams, within the limit. */
+Test(stream, a_plan_streams_when_the_limit_says_so) {
+  static const char small[] = "block:rows=16,least=3";
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_UPPER, TEST_NONUNIT, 7);
+  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+  solver whole = open_solver(&system, small, SPTRSM_N, 0);
+  const size_t taken = info_of(whole.plan).plan_bytes;
+  test_block_fill(&B, 3);
+  solver roomy = open_solver(&system, small, SPTRSM_N, 100 * taken);
+  cr_assert_str_eq(info_of(roomy.plan).method, "block");
+  expect_same(&whole, &roomy, &B, "a limit with room");
+  close_solver(&roomy);
+  for (int tenths = 9; tenths >= 6; tenths -= 3) {
+    const size_t limit = taken / 10 * (size_t)tenths;
+    begin_to_watch();
+    solver tight = open_solver(&system, small, SPTRSM_N, limit);
+    cr_assert_geq(pieces_of(tight.plan), 2);
+    cr_assert(strstr(info_of(tight.plan).reason, "memory limit"), "%s", info_of(tight.plan).reason);
+    test_block X = solve(&tight, &B);
+    expect_kept(limit);
+    test_block_free(&X);
+    expect_same(&whole, &tight, &B, "a tight limit");
+    close_solver(&tight);
+  }
+  close_solver(&whole);
+  test_block_free(&B);
+  test_system_free(&system);
+}
+
+static void expect_refusal(const test_system *system, const char *method, size_t limit, const char *text) {
+  sptrsm_context *context = open_context(limit);
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan = NULL;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = method;
+  ok(sptrsm_matrix_create(&matrix, context, &system->T, SPTRSM_COPY));
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_ERR_MEMORY, "%s, limit %zu", method, limit);
+  cr_assert_null(plan);
+  cr_assert(strstr(sptrsm_last_error(), text), "%s", sptrsm_last_error());
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+}
+
+/* Limits that no piece keeps; a method that does not stream. */
+Test(stream, refusals) {
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  expect_refusal(&system, "auto", 100, "bytes of device memory are needed, the limit of 100 for this context leaves 100");
+  expect_refusal(&system, "gather", 3000, "bytes of device memory are needed, the limit of 3000");
+  sptrsm_context *host;
+  ok(sptrsm_context_create(&host, SPTRSM_HOST, 0, NULL));
+  cr_assert_eq(sptrsm_context_set_memory_limit(host, 1 << 20), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_context_set_memory_limit(NULL, 1 << 20), SPTRSM_ERR_ARGUMENT);
+  sptrsm_context_destroy(host);
+  test_system_free(&system);
+}
+
+/* The arrays of a borrowed matrix stay where they are, and new ones are borrowed by set_values. */
+Test(stream, borrowed_arrays) {
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSR, SPTRSM_F32, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F32, SPTRSM_ROW_MAJOR, 0);
+  solver whole = open_solver(&system, "block", SPTRSM_N, 0), lent = {.context = open_context(1 << 30)};
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "block-streamed:pieces=3";
+  ok(sptrsm_matrix_create(&lent.matrix, lent.context, &system.T, SPTRSM_BORROW));
+  ok(sptrsm_plan_create(&lent.plan, lent.matrix, &options));
+  test_block_fill(&B, 3);
+  expect_same(&whole, &lent, &B, "borrowed");
+  test_system_new_values(&system, 12);
+  ok(sptrsm_matrix_set_values(whole.matrix, system.T.val));
+  ok(sptrsm_matrix_set_values(lent.matrix, system.T.val));
+  expect_same(&whole, &lent, &B, "borrowed, new values");
+  close_solver(&whole);
+  close_solver(&lent);
+  test_block_free(&B);
+  test_system_free(&system);
+}
+
+/* ---- factor sets ---- */
+
+typedef struct {
+  test_system L, U;
+  int32_t permutation[ORDER];
+  double scale[ORDER];
+  sptrsm_factors f;
+} set;
+
+static void make_set(set *s, sptrsm_dtype dtype, bool mirrored) {
+  s->L = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, dtype, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  s->U = test_system_make(TEST_TREE, ORDER, SPTRSM_CSR, dtype, SPTRSM_UPPER, TEST_NONUNIT, 8);
+  for (int32_t i = 0; i < ORDER; i++) {
+    s->permutation[i] = (int32_t)((int64_t)i * 7 % ORDER);
+    s->scale[i] = 1 + i % 3;
+  }
+  sptrsm_factors_init(&s->f);
+  s->f.L = &s->L.T;
+  s->f.U = mirrored ? NULL : &s->U.T;
+  s->f.u_kind = mirrored ? SPTRSM_U_IS_LH : SPTRSM_U_GIVEN;
+  if (ORDER % 7 != 0) s->f.perm_row = s->f.perm_col = s->permutation;
+  s->f.scale_row = s->scale;
+}
+
+static test_block solve_set(sptrsm_context *context, sptrsm_direct *direct, sptrsm_system system, const test_block *B) {
+  test_block X = test_block_copy(B);
+  ok(sptrsm_direct_solve(direct, system, SPTRSM_N, NULL, &B->block, &X.block));
+  ok(sptrsm_context_sync(context));
+  return X;
+}
+
+/* All three operations of A, then new values. */
+static void compare_sets(sptrsm_dtype dtype, bool mirrored, int percent) {
+  static const sptrsm_system systems[] = {SPTRSM_SYS_A, SPTRSM_SYS_Aat, SPTRSM_SYS_At, SPTRSM_SYS_A};
+  static set s;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "block:rows=16,least=3";
+  make_set(&s, dtype, mirrored);
+  sptrsm_context *context = open_context(0);
+  sptrsm_direct *whole, *tight;
+  sptrsm_info L = {.size = sizeof L}, U = L;
+  ok(sptrsm_direct_create(&whole, context, &s.f, &options));
+  ok(sptrsm_direct_info(&L, &U, whole));
+  const size_t taken = L.plan_bytes + U.plan_bytes, limit = taken / 100 * (size_t)percent;
+  begin_to_watch();
+  sptrsm_context *limited = open_context(limit);
+  ok(sptrsm_direct_create(&tight, limited, &s.f, &options));
+  test_block B = test_block_make(ORDER, NRHS, dtype, SPTRSM_COL_MAJOR, 0);
+  test_block_fill(&B, 3);
+  for (int k = 0; k < 4; k++) {
+    test_block X = solve_set(context, whole, systems[k], &B), Y = solve_set(limited, tight, systems[k], &B);
+    cr_assert(test_block_same_bits(&X, &Y), "%s, limit of %d %%, system %d: other bits", test_dtype_names[dtype], percent, (int)systems[k]);
+    test_block_free(&X);
+    test_block_free(&Y);
+    ok(sptrsm_direct_info(&L, &U, tight));
+    cr_assert(percent > 110 || (strcmp(L.method, "block-streamed") == 0 && strcmp(U.method, "block-streamed") == 0), "%s, %s", L.method,
+              U.method);
+    if (k != 2) continue;
+    test_system_new_values(&s.L, 21);
+    ok(sptrsm_direct_set_values(whole, s.L.T.val, NULL, NULL, NULL));
+    ok(sptrsm_direct_set_values(tight, s.L.T.val, NULL, NULL, NULL));
+  }
+  test_block_free(&B);
+  sptrsm_direct_destroy(whole);
+  sptrsm_direct_destroy(tight);
+  sptrsm_context_destroy(context);
+  sptrsm_context_destroy(limited);
+  test_system_free(&s.L);
+  test_system_free(&s.U);
+}
+
+Test(stream, factor_sets) {
+  compare_sets(SPTRSM_F64, false, 95);
+  compare_sets(SPTRSM_C64, true, 110);
+  compare_sets(SPTRSM_F32, false, 10000);
+}
+
+/* The plans for op N are on the device until those of the transposed system have no room there. */
+Test(stream, a_factor_set_that_begins_to_stream_later) {
+  for (int percent = 120; percent < 400; percent += 40) compare_sets(SPTRSM_F64, false, percent);
+}
