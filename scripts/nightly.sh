@@ -307,7 +307,7 @@ part_links() {
   build/site/venv/bin/python -B docs/site/check_links.py build/site/html --follow
 }
 
-all=(architectures busy failures kills fuzz damage tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
+all=(architectures busy failures kills ranks fuzz damage tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

@@ -117,6 +117,13 @@ int plan_map(solver_request *, const char *path);
 void plan_unmap(solver_request *);
 int plan_save(const solver *, const char *path); /* returns an exit code */
 
+/* ---- map.c: factors that are mapped from their file (--map) ---- */
+
+void map_note(const run *); /* the factors are open: says with -v what is copied all the same */
+/* For sptrsm_reach_request.passed; context: the sptrsm_file_factors. */
+void map_passed(void *context, const sptrsm_sparse *T, int64_t first, int64_t end);
+void map_release(const sptrsm_file_factors *); /* gives back the memory of all that is mapped, until it is read again */
+
 /* ---- rows.c: the phases after opening, for some rows of X or sparse right-hand sides ---- */
 
 int rows_work(run *);

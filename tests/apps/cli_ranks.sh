@@ -43,6 +43,7 @@ END
   same_solution s.h5 b.h5:/X --stream=7 --trans T --alpha 2 --cols 3:41
   for name in add32_splu sherman5_splu; do same_solution "$data/$name.h5" "$data/${name%_splu}_rhs.h5"; done
   same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --refine 2
+  same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --map
 }
 
 # Fewer columns than ranks, none, no rows; what is not finite; what ranks can't do.
