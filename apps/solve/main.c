@@ -223,8 +223,9 @@ static int analyse(run *r) {
   request.plan = r->kept.plan, request.plan_bytes = r->kept.plan_bytes, request.plan_file = r->set->plan;
   if (code == CLI_OK) code = create_solver(r, r->in.factors, &request);
   if (code == CLI_OK) map_release(r->in.factors);
-  if (code == CLI_OK && r->set->save_plan && !r->set->dry_run && ranks_own() == 0) code = plan_save(&r->solver, r->set->save_plan);
   if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);
+  if (code == CLI_OK && ranks_count() > 1 && r->stream.on) code = resume_agree(resume_inputs(r)); /* before there is any output */
+  if (code == CLI_OK && r->set->save_plan && !r->set->dry_run && ranks_own() == 0) code = plan_save(&r->solver, r->set->save_plan);
   profile_span(r->profile, "analyse", start, 0, 0);
   return code;
 }
@@ -336,6 +337,7 @@ static void report_failure(const settings *s, int code) {
 static void run_free(run *r) {
   if (!r->in_place) free(r->X.data); /* streaming: NULL */
   free(r->x_path);
+  free(r->inputs);
   row_list_free(&r->part.wanted);
   profile_free(r->profile);
   refinement_free(&r->refined);

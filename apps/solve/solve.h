@@ -71,6 +71,7 @@ typedef struct {
   solver_request kept; /* plan and plan_bytes: the file of --plan in memory */
   sptrsm_block X;
   char *x_path;  /* path of X in the output */
+  char *inputs;  /* see resume_inputs */
   bool in_place; /* X is B */
   part_summary part;
   residual residual;
@@ -143,7 +144,7 @@ typedef struct {
   refinement refined; /* the lists are the run's */
 } findings;
 /* All texts: NULL without memory; the caller frees. */
-char *resume_inputs(const run *);
+const char *resume_inputs(run *);                           /* made once the solver is there, and kept in the run */
 char *resume_shape(const run *);                            /* what decides which steps a run takes, known once its files are open */
 char *resume_difference(const char *then, const char *now); /* what differs between two inputs; empty: nothing */
 /* Compares a text with that of rank 0, and returns when all ranks have the same; a rank that has another gets an exit code. */

@@ -169,9 +169,10 @@ test_ranks_differ() {
   code 3
   warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: time of change of the right-hand sides' file was"
   no_parts
-  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5
+  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5 --save-plan kept.plan
   code 3
   warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: --alpha was 1,0, now it is 3,0"
+  missing kept.plan
   no_parts
   # What would send the ranks different ways is found before they part: else some would wait for the others for ever.
   "$helper" empty other/none.h5 300 && cp s_rhs.h5 none.h5
@@ -192,9 +193,21 @@ test_ranks_differ() {
 --dry-run --dry-run was not given, now it is given
 -oy.h5 -o was x.h5, now it is y.h5
 --max-berr=1 --max-berr was -1, now it is 1
+--method=serial method was
 END
   missing x.h5
   no_parts
+  # Another version of the library, found before anything is sent that it may not understand.
+  library=$(ldd "$bin/sptrsm-solve" | sed -n 's/^\s*\(libsptrsm\.so[^ ]*\) => \([^ ]*\).*/\1 \2/p')
+  version=$(sptrsm-solve --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/;q')
+  if [ -n "$library" ]; then
+    mkdir newer && sed "s/${version//./\\.}/9${version:1}/g" "${library#* }" >"newer/${library% *}"
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export LD_LIBRARY_PATH=newer\nexec sptrsm-solve "$@"\n' >changed
+    run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5
+    code 3
+    warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: version was $version, now it is 9${version:1}"
+    missing x.h5
+  fi
   # The same inputs, but an output in another folder: a new one, and one that an earlier run has begun there.
   mkdir apart && ln -s ../s.h5 ../s_rhs.h5 apart
   sed 's/other/apart/' elsewhere >apart/rank && chmod +x apart/rank
