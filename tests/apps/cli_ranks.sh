@@ -46,6 +46,31 @@ END
   same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --map
 }
 
+# Factor sets beside right-hand sides of each order and type, contiguous and compressed: 1 to 8 ranks make the bits of one process. A sample
+# of the forms and numbers of ranks, or with RANK_FORMS=all each; RANK_SETS names a folder with more factor sets and triangles.
+test_ranks_forms() {
+  needs_mpi
+  local set n number=0
+  for set in "$data"/*_splu.h5 $([ -z "${RANK_SETS:-}" ] || find -L "$RANK_SETS" -name '*.h5' ! -name '*_rhs.h5' | sort); do
+    n=$(sptrsm-info "$set" | sed -n 's/.* n \([0-9]*\),.*/\1/p;q')
+    while read -r order dtype compress; do
+      number=$((number + 1))
+      [ "${RANK_FORMS:-}" = all ] || [ $((number % 5)) = 1 ] || continue
+      run sptrsm-gen -q chain "$n" --nrhs 21 --order "$order" --dtype "$dtype" --compress "$compress" -o b.h5 --force
+      code 0
+      run sptrsm-solve --device cpu -q "$set" b_rhs.h5 -o whole.h5 --force --no-verify --save-plan kept.plan
+      code 0
+      for k in $([ "${RANK_FORMS:-}" = all ] && seq 8 || echo $((1 + number % 8))); do
+        run ranks "$k" -q "$set" b_rhs.h5 -o x.h5 --force --no-verify --plan kept.plan
+        code 0
+        same_block whole.h5:/X x.h5:/X
+        runs=$((${runs:-0} + 1))
+      done
+    done < <(for order in C F; do for dtype in f32 f64 c64 c128; do for compress in 0 4; do echo $order $dtype $compress; done; done; done)
+  done
+  echo "$number forms of right-hand sides for factor sets, ${runs:-0} runs"
+}
+
 # Fewer columns than ranks, none, no rows; what is not finite; what ranks can't do.
 test_ranks_corners() {
   needs_mpi
