@@ -82,7 +82,7 @@ static void release(const void *array, size_t each, int64_t first, int64_t end) 
 }
 
 void sptrsm_file_matrix_release(const sptrsm_file_matrix *M, int64_t first, int64_t end) {
-  const int64_t nnz = M ? M->ptr[spti_io_major(M)] : 0;
+  const int64_t nnz = M ? M->ptr[M->format == SPTRSM_CSR ? M->rows : M->cols] : 0;
   if (first < 0) first = 0;
   if (end > nnz) end = nnz;
   if (first >= end) return;
