@@ -35,6 +35,8 @@ typedef struct {
   int order;                  /* sptrsm_layout of a dense block in the file, or AS_STORED: detect */
   int64_t col_begin, col_end; /* columns [begin, end) of a dense block; end < 0: to the last */
   int in_process;             /* call HDF5 here, where forks are forbidden: by one thread at a time, and a damaged file may crash it */
+  int reserved;               /* zero */
+  int map;                    /* of a matrix or a factor set: use entries where they lie in the file, see sptrsm_file_matrix.mapped */
 } sptrsm_io_options;
 SPTRSM_API void sptrsm_io_options_init_sized(sptrsm_io_options *, size_t size);
 static inline void sptrsm_io_options_init(sptrsm_io_options *out) { sptrsm_io_options_init_sized(out, sizeof *out); }
@@ -57,11 +59,17 @@ typedef struct { /* any sparse matrix; sorted, no duplicates; arrays owned by th
   const char *rule;   /* which form matched: "Binsparse CSR", "MATLAB v7.3", ...; static storage */
   int format_guessed; /* nonzero: the file does not say CSR or CSC, and CSR was taken */
   int64_t dropped;    /* entries that take_triangle dropped */
+  size_t mapped[2];   /* option map: bytes of idx and of val that are mapped from the file and may only be read; 0: copied */
 } sptrsm_file_matrix;
+/* Entries are mapped where they are contiguous in the file, aligned, and of the types that are used here (int32; dtype). The file must
+ * not change as long as the matrix lives: it is checked once, and touching what was cut off is a bus error. memory_limit does not count
+ * them. */
 
 /* options NULL: defaults. Errors: IO (can't open or read), STRUCTURE (not one of the forms, or inconsistent), MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *where, const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_matrix_free(sptrsm_file_matrix *);
+/* Gives back the memory of the entries [first, end) that are mapped, until they are read again; does nothing with those that are copied. */
+SPTRSM_API void sptrsm_file_matrix_release(const sptrsm_file_matrix *, int64_t first, int64_t end);
 /* Describes M as a triangle (arrays stay M's; take_triangle may shrink them in place). Decides uplo from options, file and pattern, in this
  * order; refuses symmetric forms, non-square matrices, entries on the wrong side, bad diagonals. */
 SPTRSM_API sptrsm_status sptrsm_file_matrix_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, const sptrsm_io_options *);

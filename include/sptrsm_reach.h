@@ -36,6 +36,10 @@ typedef struct {
   sptrsm_op op;
   const int32_t *nonzero, *wanted;     /* rows of B that may be nonzero, rows of X that are wanted; ascending, no duplicates */
   int64_t nonzero_count, wanted_count; /* lengths of these lists, or SPTRSM_ALL_ROWS */
+  /* Called now and then: a pass over T, which is L or U, has read its entries [first, end), and goes on with others. So the caller can
+   * give back memory of arrays that are mapped from a file. NULL: nobody is told. */
+  void (*passed)(void *context, const sptrsm_sparse *T, int64_t first, int64_t end);
+  void *context;
 } sptrsm_reach_request;
 /* Defaults: system A, op N, all rows of B and of X. */
 SPTRSM_API void sptrsm_reach_request_init_sized(sptrsm_reach_request *, size_t size);

@@ -4,7 +4,8 @@
 #   busy           the tests pass five times while four other processes keep the machine busy
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
 #   kills          sptrsm-solve is killed 1,000 times: while it writes, and while it streams and resumes; the same bits in the end
-#   ranks          MPI: ranks are killed 100 times and resumed by another number of ranks; 1,000 runs of 4 ranks with 0 to 9 columns
+#   ranks          MPI: ranks are killed 100 times and resumed by another number of ranks; 1,000 runs of 4 ranks with 0 to 9 columns; each form
+#                  of right-hand sides with 1 to 8 ranks, for the sets of data/ and of the folder that RANK_SETS names
 #   fuzz           each fuzz target for a minute (fuzz.sh)
 #   damage         100,000 damaged files (DAMAGE_COUNT): no crash, no hang, no sound file blamed, no number that is not in the file
 #   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
@@ -71,7 +72,7 @@ part_kills() {
 
 part_ranks() {
   [[ -d build/test ]] || scripts/test.sh
-  KILLS=100 RUNS=1000 ctest --test-dir build/test --verbose --timeout 14400 -R '^cli_ranks_(killed|few)$' >build/ranks.log 2>&1 ||
+  KILLS=100 RUNS=1000 RANK_FORMS=all ctest --test-dir build/test --verbose --timeout 14400 -R '^cli_ranks_(killed|few|forms)$' >build/ranks.log 2>&1 ||
     { grep -E 'FAIL|\*\*\*' build/ranks.log | tail -n 60; return 1; }
   grep -E '[0-9]+ (kills|runs)|Skipped' build/ranks.log
 }
@@ -307,7 +308,7 @@ part_links() {
   build/site/venv/bin/python -B docs/site/check_links.py build/site/html --follow
 }
 
-all=(architectures busy failures kills fuzz damage tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
+all=(architectures busy failures kills ranks fuzz damage tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

@@ -15,6 +15,7 @@
 
 static const cli_program *program;
 static const char *_Atomic interrupt_note; /* see cli_interrupt_note */
+static const char *_Atomic bus_error;      /* see cli_note_bus_error */
 
 /* ---- signals ---- */
 
@@ -37,11 +38,21 @@ __attribute__((no_sanitize("address"))) static void on_signal(int signal_number)
 /* After a crash nothing but the temporary file is touched; then the system does what it does without a handler (a core dump). */
 __attribute__((no_sanitize("address"))) static void on_fatal(int signal_number) {
   cli_abandon();
+  if (signal_number == SIGBUS && bus_error) {
+    ssize_t ignored = write(STDERR_FILENO, program->name, strlen(program->name));
+    ignored = write(STDERR_FILENO, ": error: ", 9);
+    ignored = write(STDERR_FILENO, bus_error, strlen(bus_error));
+    ignored = write(STDERR_FILENO, "\n", 1);
+    (void)ignored;
+    _exit(CLI_IO);
+  }
   signal(signal_number, SIG_DFL);
   raise(signal_number);
 }
 
 void cli_interrupt_note(const char *text) { interrupt_note = text; }
+
+void cli_note_bus_error(const char *text) { bus_error = text; }
 
 /* A signal that is ignored (nohup), or has a handler already (AddressSanitizer), stays so. Handlers have a stack of their own, because
  * an overflow of the stack is a crash, too. */

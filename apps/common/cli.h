@@ -132,6 +132,9 @@ void cli_guard_end(void);
 /* Text that is added to the message "interrupted" of a signal that ends the program, kept by reference; NULL: none. */
 void cli_interrupt_note(const char *text);
 
+/* What a bus error means where files are mapped, kept by reference: it is then said, and the exit code is CLI_IO. */
+void cli_note_bus_error(const char *text);
+
 /* SIGUSR1 prints one line: the latest phase, and the latest count while that phase lasts. */
 void cli_status_start(const char *program);                           /* installs the handler; program is kept by reference */
 void cli_status_phase(const char *text);                              /* copies the text and ends the count */

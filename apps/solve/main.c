@@ -25,7 +25,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --items a:b, --mask FILE   of a batch: items a to b-1; those with a 1\n"
                            "  --schur B [--schur-rows C]             without RHS: S = C A^-1 B or B^T A^-1 B\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
-                           "  --uplo lower|upper, --unit, --take-triangle, --tidy  how triangles are read\n"
+                           "  --uplo lower|upper, --unit, --take-triangle, --tidy, --map  how files are read\n"
                            "  --device D          auto, cpu, cuda:1, cuda:all, cuda:0,host;  --threads N\n"
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
@@ -64,7 +64,8 @@ enum {
   KEY_SCHUR,
   KEY_SCHUR_ROWS,
   KEY_PLAN,
-  KEY_SAVE_PLAN
+  KEY_SAVE_PLAN,
+  KEY_MAP
 };
 
 static const struct argp_option options[] = {
@@ -100,6 +101,7 @@ static const struct argp_option options[] = {
     {"schur-rows", KEY_SCHUR_ROWS, "FILE", 0, "rows of C, as columns", 0},
     {"plan", KEY_PLAN, "FILE", 0, "use an analysis that was saved", 0},
     {"save-plan", KEY_SAVE_PLAN, "FILE", 0, "save the analysis", 0},
+    {"map", KEY_MAP, NULL, 0, "map factors instead of copying them", 0},
     {"profile", KEY_PROFILE, "FILE", 0, "write what each thread did when", 0},
     {0},
 };
@@ -137,6 +139,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
   case KEY_PROFILE: s->profile = text; return 0;
   case KEY_PLAN: s->plan = text; return 0;
   case KEY_SAVE_PLAN: s->save_plan = text; return 0;
+  case KEY_MAP: s->problem.io.map = 1; return 0;
   case KEY_SCHUR: s->schur = text; return 0;
   case KEY_SCHUR_ROWS: s->schur_rows = text; return 0;
   case KEY_VERIFY: s->verify = true; return 0;
@@ -189,6 +192,7 @@ static int open_problem(run *r) {
   int code = open_files(r);
   r->seconds.read = profile_span(r->profile, "read", start, 0, 0);
   if (code != CLI_OK) return code;
+  map_note(r);
   r->x_path = problem_beside_B(&r->in, "X");
   r->part.on = r->set->rows || r->in.b_rows;
   r->verified = !r->set->rows && (r->set->verify || r->set->max_berr >= 0 || (r->in.S.is_original && !r->set->no_verify));
@@ -222,8 +226,10 @@ static int analyse(run *r) {
   int code = r->set->plan ? plan_map(&r->kept, r->set->plan) : CLI_OK;
   request.plan = r->kept.plan, request.plan_bytes = r->kept.plan_bytes, request.plan_file = r->set->plan;
   if (code == CLI_OK) code = create_solver(r, r->in.factors, &request);
-  if (code == CLI_OK && r->set->save_plan && !r->set->dry_run && ranks_own() == 0) code = plan_save(&r->solver, r->set->save_plan);
+  if (code == CLI_OK) map_release(r->in.factors);
   if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);
+  if (code == CLI_OK && ranks_count() > 1 && r->stream.on) code = resume_agree(resume_inputs(r)); /* before there is any output */
+  if (code == CLI_OK && r->set->save_plan && !r->set->dry_run && ranks_own() == 0) code = plan_save(&r->solver, r->set->save_plan);
   profile_span(r->profile, "analyse", start, 0, 0);
   return code;
 }
@@ -335,6 +341,7 @@ static void report_failure(const settings *s, int code) {
 static void run_free(run *r) {
   if (!r->in_place) free(r->X.data); /* streaming: NULL */
   free(r->x_path);
+  free(r->inputs);
   row_list_free(&r->part.wanted);
   profile_free(r->profile);
   refinement_free(&r->refined);
@@ -353,6 +360,8 @@ int main(int argc, char **argv) {
   ranks_start(&argc, &argv);
   cli_start(&program, argc, argv, &s);
   if (ranks_own() > 0) ranks_begin(), s.json = s.profile = NULL;
+  if (s.plan || s.problem.io.map)
+    cli_note_bus_error("a file that is mapped (--map, --plan) became shorter while it was in use; run again with one that stays as it is");
   char *default_out = s.out ? NULL : s.schur ? cli_sibling(s.schur, ".schur.h5") : cli_sibling(s.problem.rhs, ".solution.h5");
   if (s.out == NULL) s.out = default_out;
   if (s.out == NULL) return cli_no_memory("a file name");

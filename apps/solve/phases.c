@@ -49,14 +49,26 @@ int begin_ranks(settings *s, bool is_batch) {
   return CLI_OK;
 }
 
-/* Rank 0 reads the factors for all, and each rank opens B. Ranks that see another B or have other options part before their ways do, since
- * each would wait for the others somewhere else. */
+/* Ranks of another version may send and expect other things, so this comes first. */
+static int agree_on_version(void) {
+  char text[100];
+  snprintf(text, sizeof text, "{\"version\": \"%s\"}", sptrsm_version());
+  return ranks_count() > 1 ? resume_agree(text) : CLI_OK;
+}
+
+/* Rank 0 reads the factors for all, and each rank opens B. Where factors are mapped, each rank opens them itself, and those of a machine
+ * have the same pages. Ranks that see another B or have other options part before their ways do, since each would wait for the others
+ * somewhere else. */
 int open_files(run *r) {
   sptrsm_file_factors *factors = NULL;
-  int code = ranks_own() == 0 ? problem_open(&r->in, &r->set->problem) : CLI_OK;
+  int code = agree_on_version();
+  if (code == CLI_OK && ranks_own() == 0) code = problem_open(&r->in, &r->set->problem);
   if (code != CLI_OK || ranks_count() == 1) return code;
-  code = ranks_send_factors(ranks_own() == 0 ? &r->in.factors : &factors);
-  if (code == CLI_OK && ranks_own() > 0) code = problem_open_with(&r->in, &r->set->problem, factors);
+  int maps = r->set->problem.io.map; /* of rank 0, whatever the others were told */
+  ranks_send(&maps, sizeof maps);
+  if (!maps) code = ranks_send_factors(ranks_own() == 0 ? &r->in.factors : &factors);
+  if (code == CLI_OK && ranks_own() > 0)
+    code = maps ? problem_open(&r->in, &r->set->problem) : problem_open_with(&r->in, &r->set->problem, factors);
   if (code != CLI_OK) return code;
   char *shape = resume_shape(r);
   code = resume_agree(shape);

@@ -85,13 +85,14 @@ static bool add_file(json_t *o, const run *r) {
   return true;
 }
 
-char *resume_inputs(const run *r) {
+static char *make_inputs(const run *r) {
   const problem_request *p = &r->set->problem;
   const sptrsm_block *B = &r->in.B->block;
   const solver *s = &r->solver;
   json_t *o = json_object();
   add(o, "version", "%s", sptrsm_version());
   add(o, "checksum of the factors", "%016" PRIx64, checksum_of(r));
+  map_release(r->in.factors);
   if (!add_file(o, r)) {
     json_decref(o);
     return NULL;
@@ -109,6 +110,11 @@ char *resume_inputs(const run *r) {
   if (r->refined.on)
     add(o, "--refine", "%d steps, factors in %s precision", (int)r->set->refine.max_steps, r->set->refine.mixed ? "single" : "working");
   return cli_json_dump(o, JSON_COMPACT | JSON_SORT_KEYS);
+}
+
+const char *resume_inputs(run *r) {
+  if (r->inputs == NULL) r->inputs = make_inputs(r);
+  return r->inputs;
 }
 
 char *resume_shape(const run *r) {

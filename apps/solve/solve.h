@@ -71,6 +71,7 @@ typedef struct {
   solver_request kept; /* plan and plan_bytes: the file of --plan in memory */
   sptrsm_block X;
   char *x_path;  /* path of X in the output */
+  char *inputs;  /* see resume_inputs */
   bool in_place; /* X is B */
   part_summary part;
   residual residual;
@@ -117,6 +118,13 @@ int plan_map(solver_request *, const char *path);
 void plan_unmap(solver_request *);
 int plan_save(const solver *, const char *path); /* returns an exit code */
 
+/* ---- map.c: factors that are mapped from their file (--map) ---- */
+
+void map_note(const run *); /* the factors are open: says with -v what is copied all the same */
+/* For sptrsm_reach_request.passed; context: the sptrsm_file_factors. */
+void map_passed(void *context, const sptrsm_sparse *T, int64_t first, int64_t end);
+void map_release(const sptrsm_file_factors *); /* gives back the memory of all that is mapped, until it is read again */
+
 /* ---- rows.c: the phases after opening, for some rows of X or sparse right-hand sides ---- */
 
 int rows_work(run *);
@@ -136,7 +144,7 @@ typedef struct {
   refinement refined; /* the lists are the run's */
 } findings;
 /* All texts: NULL without memory; the caller frees. */
-char *resume_inputs(const run *);
+const char *resume_inputs(run *);                           /* made once the solver is there, and kept in the run */
 char *resume_shape(const run *);                            /* what decides which steps a run takes, known once its files are open */
 char *resume_difference(const char *then, const char *now); /* what differs between two inputs; empty: nothing */
 /* Compares a text with that of rank 0, and returns when all ranks have the same; a rank that has another gets an exit code. */

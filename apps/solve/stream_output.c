@@ -131,9 +131,7 @@ static int join_first(stream *s, const char *inputs, const sptrsm_save_options *
 /* What rank 0 has found is sent to all. */
 static int open_shared(stream *s, const char *inputs, const sptrsm_save_options *save) {
   int64_t found[3]; /* columns done, ranges that are left, whether there is anything to join */
-  int code = resume_agree(inputs);
-  if (code != CLI_OK) return code; /* ends the run, before there is an output */
-  if (ranks_own() == 0) code = open_first(s, inputs, save);
+  int code = ranks_own() == 0 ? open_first(s, inputs, save) : CLI_OK;
   if (code != CLI_OK) return code;
   found[0] = s->r->stream.resumed;
   found[1] = s->left.count;
@@ -151,11 +149,10 @@ int stream_open(stream *s) {
   run *r = s->r;
   sptrsm_save_options save;
   save_options(&save, r);
-  char *inputs = resume_inputs(r);
+  const char *inputs = resume_inputs(r);
   if (inputs == NULL) return cli_no_memory("what the solution depends on");
   const bool is_part = r->set->share.parts > 0, is_shared = ranks_count() > 1;
   int code = is_part ? open_part(s, inputs, &save) : is_shared ? open_shared(s, inputs, &save) : open_alone(s, inputs, &save);
-  free(inputs);
   r->stream.direct_write = sptrsm_file_writer_direct(s->writer) != 0;
   if (code == CLI_OK && !is_shared) code = find_left(s);
   if (code != CLI_OK) return code;

@@ -10,7 +10,9 @@ needs_mpi() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 OMPI_MCA_orte_abort_print_stack=0
   export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 }
-ranks() { local k=$1; shift; timeout -s KILL 250 mpirun --oversubscribe -n "$k" sptrsm-solve --device cpu "$@"; } # ranks K ARGUMENT ...
+# mpi K ARGUMENT ...: mpirun, which would read the standard input of a loop around it
+mpi() { local k=$1; shift; timeout -s KILL 250 mpirun --oversubscribe -n "$k" "$@" </dev/null; }
+ranks() { local k=$1; shift; mpi "$k" sptrsm-solve --device cpu "$@"; } # ranks K ARGUMENT ...
 
 # same_solution FACTORS RHS OPTION ...: 1, 2, 3 and 4 ranks make the bits that one process makes, and the same report
 same_solution() {
@@ -43,6 +45,32 @@ END
   same_solution s.h5 b.h5:/X --stream=7 --trans T --alpha 2 --cols 3:41
   for name in add32_splu sherman5_splu; do same_solution "$data/$name.h5" "$data/${name%_splu}_rhs.h5"; done
   same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --refine 2
+  same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --map
+}
+
+# Factor sets beside right-hand sides of each order and type, contiguous and compressed: 1 to 8 ranks make the bits of one process. A sample
+# of the forms and numbers of ranks, or with RANK_FORMS=all each; RANK_SETS names a folder with more factor sets and triangles.
+test_ranks_forms() {
+  needs_mpi
+  local set n number=0
+  for set in "$data"/*_splu.h5 $([ -z "${RANK_SETS:-}" ] || find -L "$RANK_SETS" -name '*.h5' ! -name '*_rhs.h5' | sort); do
+    n=$(sptrsm-info "$set" | sed -n 's/.* n \([0-9]*\),.*/\1/p;q')
+    while read -r order dtype compress; do
+      number=$((number + 1))
+      [ "${RANK_FORMS:-}" = all ] || [ $((number % 5)) = 1 ] || continue
+      run sptrsm-gen -q chain "$n" --nrhs 21 --order "$order" --dtype "$dtype" --compress "$compress" -o b.h5 --force
+      code 0
+      run sptrsm-solve --device cpu -q "$set" b_rhs.h5 -o whole.h5 --force --no-verify --save-plan kept.plan
+      code 0
+      for k in $([ "${RANK_FORMS:-}" = all ] && seq 8 || echo $((1 + number % 8))); do
+        run ranks "$k" -q "$set" b_rhs.h5 -o x.h5 --force --no-verify --plan kept.plan
+        code 0
+        same_block whole.h5:/X x.h5:/X
+        runs=$((${runs:-0} + 1))
+      done
+    done < <(for order in C F; do for dtype in f32 f64 c64 c128; do for compress in 0 4; do echo $order $dtype $compress; done; done; done)
+  done
+  echo "$number forms of right-hand sides for factor sets, ${runs:-0} runs"
 }
 
 # Fewer columns than ranks, none, no rows; what is not finite; what ranks can't do.
@@ -76,18 +104,18 @@ test_ranks_corners() {
   equals "$(wc -l <stdout)" 1
   # An error is said once, with its code.
   while read -r want text options; do
-    run ranks 3 s.h5 s_rhs.h5 -o y.h5 $options
+    run ranks 3 s.h5 $options
     code "$want"
     warns "${text//_/ }"
     check; [ "$(grep -c 'sptrsm-solve: .*error' stderr)" = 1 ] || fail "the error is not there once"
     missing y.h5
   done <<'END'
-2 is_not_one_of --trans Q
-2 parts_run_without_mpirun --into z.h5 --part 1/2
-2 --rows,_--compress_and_--checksum_run_without_mpirun --rows 0
-2 --rows,_--compress_and_--checksum_run_without_mpirun --compress 1
-2 Schur_complements_run_without_mpirun --trans N --schur-rows s_rhs.h5 --schur s_rhs.h5
-3 has_4_columns --cols 3:9
+2 is_not_one_of s_rhs.h5 -o y.h5 --trans Q
+2 parts_run_without_mpirun s_rhs.h5 --into y.h5 --part 1/2
+2 --rows,_--compress_and_--checksum_run_without_mpirun s_rhs.h5 -o y.h5 --rows 0
+2 --rows,_--compress_and_--checksum_run_without_mpirun s_rhs.h5 -o y.h5 --compress 1
+2 Schur_complements_run_without_mpirun -o y.h5 --schur s_rhs.h5
+2 columns_3:9_asked_for,_but_it_has_4 s_rhs.h5 -o y.h5 --cols 3:9
 END
   run ranks 2 s.h5 missing.h5 -o y.h5
   code 5
@@ -164,26 +192,27 @@ test_ranks_differ() {
   printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" --alpha 3\nexec sptrsm-solve "$@"\n' >changed
   touch small && chmod +x elsewhere small changed
   mkdir other && cp s.h5 other && cp other_rhs.h5 other/s_rhs.h5
-  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./elsewhere --device cpu s.h5 s_rhs.h5 -o x.h5
+  run mpi 3 ./elsewhere --device cpu s.h5 s_rhs.h5 -o x.h5
   code 3
   warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: time of change of the right-hand sides' file was"
   no_parts
-  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5
+  run mpi 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5 --save-plan kept.plan
   code 3
   warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: --alpha was 1,0, now it is 3,0"
+  missing kept.plan
   no_parts
   # What would send the ranks different ways is found before they part: else some would wait for the others for ever.
   "$helper" empty other/none.h5 300 && cp s_rhs.h5 none.h5
-  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./elsewhere --device cpu s.h5 none.h5 -o x.h5
+  run mpi 3 ./elsewhere --device cpu s.h5 none.h5 -o x.h5
   code 3
   warns "rank 1: error: rank 0 was begun with other inputs or options: number of columns was 64, now it is 0"
   cp none.h5 other/dense.h5 && cp other/none.h5 dense.h5
-  run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./elsewhere --device cpu s.h5 dense.h5 -o x.h5
+  run mpi 3 ./elsewhere --device cpu s.h5 dense.h5 -o x.h5
   code 3
   warns "number of columns was 0, now it is 64"
   while read -r option text; do
     printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" %s\nexec sptrsm-solve "$@"\n' "$option" >changed
-    run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5 --save-plan kept.plan
+    run mpi 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5 --save-plan kept.plan
     code 3
     warns "rank 0 was begun with other inputs or options: $text"
     missing kept.plan
@@ -191,14 +220,26 @@ test_ranks_differ() {
 --dry-run --dry-run was not given, now it is given
 -oy.h5 -o was x.h5, now it is y.h5
 --max-berr=1 --max-berr was -1, now it is 1
+--method=serial method was
 END
   missing x.h5
   no_parts
+  # Another version of the library, found before anything is sent that it may not understand.
+  library=$(ldd "$bin/sptrsm-solve" | sed -n 's/^\s*\(libsptrsm\.so[^ ]*\) => \([^ ]*\).*/\1 \2/p')
+  version=$(sptrsm-solve --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/;q')
+  if [ -n "$library" ]; then
+    mkdir newer && sed "s/${version//./\\.}/9${version:1}/g" "${library#* }" >"newer/${library% *}"
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export LD_LIBRARY_PATH=newer\nexec sptrsm-solve "$@"\n' >changed
+    run mpi 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5
+    code 3
+    warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: version was $version, now it is 9${version:1}"
+    missing x.h5
+  fi
   # The same inputs, but an output in another folder: a new one, and one that an earlier run has begun there.
   mkdir apart && ln -s ../s.h5 ../s_rhs.h5 apart
   sed 's/other/apart/' elsewhere >apart/rank && chmod +x apart/rank
   for k in 1 2; do
-    run timeout -s KILL 100 mpirun --oversubscribe -n 3 apart/rank --device cpu s.h5 s_rhs.h5 -o x.h5
+    run mpi 3 apart/rank --device cpu s.h5 s_rhs.h5 -o x.h5
     code 5
     warns "sptrsm-solve: rank 1: error: x.h5.part is not that of rank 0 here, or locks do not reach this machine; choose a folder"
     check; [ $k = 2 ] || [ "$(ls apart)" = $'rank\ns.h5\ns_rhs.h5' ] || fail "something is left: $(ls apart)"
@@ -214,7 +255,7 @@ END
   for limited in '[012]' 1; do
     printf '#!/bin/bash\n[[ $OMPI_COMM_WORLD_RANK != %s ]] || ulimit -f 10000\nexec sptrsm-solve "$@"\n' "$limited" >small
     for _ in $(seq 10); do
-      run timeout -s KILL 100 mpirun --oversubscribe -n 3 ./small --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --no-verify --resume
+      run mpi 3 ./small --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --no-verify --resume
       [ $rc = 0 ] || break # else the others took all columns
       rm x.h5 && cp half x.h5.part && cp half.journal x.h5.part.journal
     done

@@ -88,3 +88,46 @@ test_rows() {
   rejects 5 "No such file" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --rows nothing.h5
   rejects 2 "--rows: a residual needs all rows of X" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --rows 1 --max-berr 1
 }
+
+# --map: the same bits, and little memory where few rows are wanted; what can't be mapped is copied; a file that is cut off is no crash.
+test_map() {
+  for name in add32_splu sherman5_splu; do
+    for options in "" "--rows 5:30" "--trans T --verify --tidy" "--dtype c128" "--take-triangle" "--stream=3 --resume --threads 1"; do
+      for way in "" --map; do
+        run sptrsm-solve --device cpu -q "$data/$name.h5" "$data/${name%_splu}_rhs.h5" -o x$way.h5 --force --method serial $options $way
+        code 0
+      done
+      same_block x.h5:/X x--map.h5:/X
+    done
+  done
+  system dense 3000 --nrhs 2 # 54 MB
+  rm x.h5
+  run sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --map --rows 0:100 --memory-limit 20M -v --json report
+  code 0
+  check; ! grep -q "are copied" stderr || fail "something is copied"
+  [ -n "$(is_sanitized && echo yes)" ] || at_most "$(field report memory peak_bytes)" 27e6
+  run sptrsm-solve --device cpu s.h5 s_rhs.h5 -o whole.h5 --rows 0:100 --json report
+  code 0
+  same_block x.h5:/X whole.h5:/X
+  rejects 6 "needs 54 MB of memory and the limit is 20 MB" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --rows 0:100 --memory-limit 20M
+  system dense 300 --nrhs 400 --compress 4
+  run sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --map -v
+  code 0
+  warns "--map: s.h5:/L: its indices are copied; mapped ones have to be int32, contiguous and aligned"
+  warns "its values are copied"
+  if is_sanitized; then return; fi # it handles bus errors itself
+  system dense 800 --nrhs 2000
+  rm -f x.h5
+  for _ in $(seq 20); do
+    cp s.h5 short.h5
+    background sptrsm-solve --device cpu short.h5 s_rhs.h5 -o x.h5 --map --method serial --threads 1 --stream=1 --keep-partial
+    until_true checkpoint || continue
+    truncate -s 4096 short.h5
+    ended
+    [ $rc = 0 ] || break # else it was through
+    rm -f x.h5
+  done
+  code 5
+  warns "sptrsm-solve: error: a file that is mapped (--map, --plan) became shorter while it was in use"
+  missing x.h5
+}

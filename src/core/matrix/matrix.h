@@ -72,6 +72,8 @@ bool spti_matrix_same_values(const sptrsm_matrix *, const sptrsm_matrix *);
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals);
 sptrsm_status spti_validate_pattern(const sptrsm_sparse *T);     /* the same but for the values, which are not read */
 sptrsm_status spti_validate_description(const sptrsm_sparse *T); /* its first part, which does not look into the arrays */
+sptrsm_status spti_validate_frame(const sptrsm_sparse *T);       /* and its second part, about ptr */
+sptrsm_status spti_validate_lines(const sptrsm_sparse *T, int32_t first, int32_t end); /* what remains of spti_validate, for some lines */
 sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val);
 /* The first row in which new values of a matrix in host memory have a bad diagonal entry, without a message; -1: none. */
 int32_t spti_diagonal_fault(const sptrsm_matrix *, const void *val);

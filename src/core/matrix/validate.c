@@ -110,12 +110,11 @@ sptrsm_status spti_validate_diagonal(const sptrsm_sparse *T, const void *val) {
   return i < 0 ? SPTRSM_OK : name_fault(T, val, i);
 }
 
-static sptrsm_status validate(const sptrsm_sparse *T, bool values, int64_t *diagonals) {
-  SPTI_TRY(spti_validate_description(T));
-  SPTI_TRY(check_pointers(T, values));
+/* Adds to *diagonals how many of the lines store their diagonal. */
+static sptrsm_status validate_lines(const sptrsm_sparse *T, bool values, int32_t first, int32_t end, int64_t *diagonals) {
   bool diagonal_first = (T->format == SPTRSM_CSR) == (T->uplo == SPTRSM_UPPER);
   int64_t stored = 0;
-  for (int32_t i = 0; i < T->n; i++) {
+  for (int32_t i = first; i < end; i++) {
     bool diagonal;
     if (!line_is_good(T, i, diagonal_first, &diagonal)) SPTI_TRY(check_line(T, i));
     stored += diagonal;
@@ -125,8 +124,25 @@ static sptrsm_status validate(const sptrsm_sparse *T, bool values, int64_t *diag
                        i);
     if (values && !is_regular(T->val, diagonal_position(T, i), T->dtype)) return name_fault(T, T->val, i);
   }
-  *diagonals = stored;
+  *diagonals += stored;
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_validate_frame(const sptrsm_sparse *T) {
+  SPTI_TRY(spti_validate_description(T));
+  return check_pointers(T, true);
+}
+
+sptrsm_status spti_validate_lines(const sptrsm_sparse *T, int32_t first, int32_t end) {
+  int64_t unused = 0;
+  return validate_lines(T, true, first, end, &unused);
+}
+
+static sptrsm_status validate(const sptrsm_sparse *T, bool values, int64_t *diagonals) {
+  SPTI_TRY(spti_validate_description(T));
+  SPTI_TRY(check_pointers(T, values));
+  *diagonals = 0;
+  return validate_lines(T, values, 0, T->n, diagonals);
 }
 
 sptrsm_status spti_validate(const sptrsm_sparse *T, int64_t *diagonals) { return validate(T, true, diagonals); }

@@ -36,18 +36,6 @@ struct sptrsm_reach {
 
 /* ---- sets of rows ---- */
 
-void spti_reach_close(spti_row_set *set, const sptrsm_sparse *T, bool transpose) {
-  bool push = (T->format == SPTRSM_CSC) != transpose, forward = (T->uplo == SPTRSM_LOWER) != transpose;
-  for (int32_t s = 0; s < T->n; s++) {
-    int32_t i = forward ? s : T->n - 1 - s;
-    if (push && !set[i]) continue;
-    for (int64_t p = T->ptr[i]; p < T->ptr[i + 1]; p++) {
-      if (push) set[T->idx[p]] = 1;
-      else set[i] |= set[T->idx[p]];
-    }
-  }
-}
-
 static bool couples(const sptrsm_factors *f, int32_t i) {
   switch (f->L->dtype) {
   case SPTRSM_F32: return ((const float *)f->D_sub)[i] != 0;
@@ -71,14 +59,15 @@ static const sptrsm_sparse *triangle_of(const sptrsm_factors *f, const spti_syst
 }
 
 /* Adds the rows that the set reaches in this stage or, with `needed`, the rows on which it depends. */
-static void close_stage(spti_row_set *set, const sptrsm_factors *f, const spti_system_stage *stage, bool needed) {
+static void close_stage(spti_row_set *set, const sptrsm_factors *f, const spti_system_stage *stage, bool needed,
+                        const sptrsm_reach_request *request) {
   if (stage->factor == SPTI_D) {
     close_pairs(set, f);
     return;
   }
   bool transpose;
   const sptrsm_sparse *T = triangle_of(f, stage, &transpose);
-  spti_reach_close(set, T, transpose != needed);
+  spti_reach_close(set, T, transpose != needed, request);
 }
 
 /* ---- the request ---- */
@@ -103,19 +92,18 @@ static sptrsm_status check_list(const int32_t *rows, int64_t count, int32_t n, c
   return SPTRSM_OK;
 }
 
-static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name) {
-  int64_t diagonals;
+static sptrsm_status check_triangle(const sptrsm_sparse *T, const char *name, const sptrsm_reach_request *request) {
   if (T->place != SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "%s is in device memory; the rows it reaches are found on the host: copy it there", name);
-  return spti_name_object(spti_validate(T, &diagonals), name);
+  return spti_name_object(spti_reach_validate(T, request), name);
 }
 
 static sptrsm_status check_request(const sptrsm_factors *f, const sptrsm_reach_request *request) {
   if (!sptrsm_system_name(request->system)) return spti_fail(SPTRSM_ERR_ARGUMENT, "reach: unknown system %d", (int)request->system);
   if (request->op != SPTRSM_N && request->op != SPTRSM_T && request->op != SPTRSM_C)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "reach: unknown op %d", (int)request->op);
-  SPTI_TRY(check_triangle(f->L, "L"));
-  if (f->U) SPTI_TRY(check_triangle(f->U, "U"));
+  SPTI_TRY(check_triangle(f->L, "L", request));
+  if (f->U) SPTI_TRY(check_triangle(f->U, "U", request));
   int32_t n = f->L->n;
   sptrsm_dtype dtype = f->L->dtype;
   SPTI_TRY(spti_D_check(f->D, f->D_sub, f->D_hermitian != 0, n, dtype));
@@ -166,11 +154,11 @@ static sptrsm_status take_rows(spti_row_set *set, const sptrsm_reach *reach, con
 static bool takes_part(const sptrsm_factors *f, const spti_system_stage *stage) { return stage->factor != SPTI_D || f->D; }
 
 /* Each stage's rows that can be nonzero. `rows` are the nonzero rows of the right-hand side, and on return those of the solution. */
-static sptrsm_status spread(sptrsm_reach *reach, spti_row_set *rows) {
+static sptrsm_status spread(sptrsm_reach *reach, spti_row_set *rows, const sptrsm_reach_request *request) {
   for (int s = 0; s < reach->steps.count; s++) {
     const spti_system_stage *stage = &reach->steps.stages[s];
     if (!takes_part(reach->r.f, stage)) continue;
-    close_stage(rows, reach->r.f, stage, false);
+    close_stage(rows, reach->r.f, stage, false, request);
     spti_row_set **worked = &reach->r.worked[stage->factor];
     SPTI_TRY(spti_host_alloc(worked, reach->r.n, 1, "set of rows"));
     memcpy(*worked, rows, (size_t)reach->r.n);
@@ -179,11 +167,11 @@ static sptrsm_status spread(sptrsm_reach *reach, spti_row_set *rows) {
 }
 
 /* Keeps of each stage's rows those on which the wanted `rows` depend. */
-static void narrow(sptrsm_reach *reach, spti_row_set *rows) {
+static void narrow(sptrsm_reach *reach, spti_row_set *rows, const sptrsm_reach_request *request) {
   for (int s = reach->steps.count - 1; s >= 0; s--) {
     const spti_system_stage *stage = &reach->steps.stages[s];
     if (!takes_part(reach->r.f, stage)) continue;
-    close_stage(rows, reach->r.f, stage, true);
+    close_stage(rows, reach->r.f, stage, true, request);
     for (int32_t i = 0; i < reach->r.n; i++) reach->r.worked[stage->factor][i] &= rows[i];
   }
 }
@@ -208,9 +196,9 @@ static sptrsm_status find_rows(sptrsm_reach *reach, const sptrsm_reach_request *
   SPTI_TRY_DONE(spti_host_alloc(&to, r->n, 1, "set of rows"));
   SPTI_TRY_DONE(take_rows(from, reach, &reach->steps.first, request->nonzero, request->nonzero_count));
   SPTI_TRY_DONE(take_rows(to, reach, &reach->steps.last, request->wanted, request->wanted_count));
-  SPTI_TRY_DONE(spread(reach, from));
+  SPTI_TRY_DONE(spread(reach, from, request));
   for (int32_t i = 0; i < r->n; i++) from[i] &= to[i]; /* for a system without stages, such as P */
-  narrow(reach, to);
+  narrow(reach, to, request);
   for (int factor = 0; factor < 3; factor++)
     for (int32_t i = 0; r->worked[factor] && i < r->n; i++) from[i] |= r->worked[factor][i];
   SPTI_TRY_DONE(number_rows(r, from));

@@ -19,9 +19,12 @@ typedef struct {
   int32_t *number;         /* [n] the row's number in the part, or -1 */
 } spti_reach_rows;
 
+/* ---- passes.c: passes over all entries ---- */
+
 /* Adds to the set the rows in which x may be nonzero if op(T) x = b and b is zero outside the set. With op transposed it adds the rows
- * on which the rows of the set depend instead. */
-void spti_reach_close(spti_row_set *, const sptrsm_sparse *T, bool transpose);
+ * on which the rows of the set depend instead. Of the request only `passed` is used. */
+void spti_reach_close(spti_row_set *, const sptrsm_sparse *T, bool transpose, const sptrsm_reach_request *);
+sptrsm_status spti_reach_validate(const sptrsm_sparse *T, const sptrsm_reach_request *); /* as spti_validate; likewise */
 
 /* ---- cut.c: results are host memory. The caller frees all arrays that are not NULL, also after a failure ---- */
 

@@ -63,11 +63,14 @@ static bool copy_plain_driver(const char *name) {
 
 int spti_io_driver_error(void) { return first_error; }
 
+static const hsize_t aligned_from = 4096, alignment = 64; /* bytes */
+
 static hid_t open_with_driver(const char *name, bool create) {
   first_error = 0;
   if (driver < 0 || H5Iis_valid(driver) <= 0) driver = copy_plain_driver(name) ? H5FDregister(&forgiving) : -1;
   hid_t plist = H5Pcreate(H5P_FILE_ACCESS), id = -1;
-  if (driver >= 0 && plist >= 0 && H5Pset_driver(plist, driver, NULL) >= 0)
+  /* Arrays begin where they can be mapped (option `map`). */
+  if (driver >= 0 && plist >= 0 && H5Pset_driver(plist, driver, NULL) >= 0 && H5Pset_alignment(plist, aligned_from, alignment) >= 0)
     id = create ? H5Fcreate(name, H5F_ACC_TRUNC, H5P_DEFAULT, plist) : H5Fopen(name, H5F_ACC_RDWR, plist);
   if (plist >= 0) H5Pclose(plist);
   return id;

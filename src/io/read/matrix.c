@@ -95,14 +95,35 @@ static sptrsm_status check_pointers(const matrix_reader *r, int64_t major, int64
   return SPTRSM_OK;
 }
 
-static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, int64_t count, int64_t limit) {
-  int64_t p = 0;
+static sptrsm_status check_range(const spti_io_dataset *d, const int32_t *idx, int64_t p, int64_t count, int64_t limit) {
   while (p < count && idx[p] >= 0 && idx[p] < limit) p++;
   if (p == count) return SPTRSM_OK;
   char stored[24];
   spti_io_stored_integer(stored, d, p);
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: [%lld] is %s, outside [0, %lld); indices are 0-based and must fit the shape", d->where,
                           (long long)p, stored, (long long)limit);
+}
+
+static sptrsm_status read_indices(const matrix_reader *r, int64_t minor, int64_t nnz) {
+  sptrsm_file_matrix *M = r->M;
+  if (M->idx == NULL) {
+    SPTI_IO_TRY(spti_io_allocate(&M->idx, M->where, spti_io_bytes(nnz, sizeof *M->idx)));
+    if (nnz > 0) SPTI_IO_TRY(spti_io_read_i32(&r->b, M->idx));
+  }
+  for (int64_t p = 0, end; p < nnz; p = end) {
+    end = nnz - p < SPTI_MAP_WINDOW ? nnz : p + SPTI_MAP_WINDOW;
+    SPTI_IO_TRY(check_range(&r->b, M->idx, p, end, minor));
+    spti_io_passed(M, p, end);
+  }
+  return SPTRSM_OK;
+}
+
+/* Memory that the arrays take, but for those that are mapped. */
+static sptrsm_status check_array_memory(const matrix_reader *r, int64_t major, int64_t nnz) {
+  const sptrsm_file_matrix *M = r->M;
+  size_t each = (M->idx ? 0 : sizeof *M->idx) + (M->val ? 0 : sptrsm_dtype_bytes(M->dtype));
+  size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, each));
+  return spti_io_check_memory(r->group->file->memory_limit, M->where, bytes, "raise the limit");
 }
 
 static sptrsm_status read_compressed(matrix_reader *r) {
@@ -123,15 +144,14 @@ static sptrsm_status read_compressed(matrix_reader *r) {
   } else {
     SPTI_IO_TRY(spti_io_choose_dtype(&M->dtype, SPTRSM_F64, r->options->dtype, M->where));
   }
-  size_t bytes = spti_io_add(spti_io_bytes(major + 1, sizeof *M->ptr), spti_io_bytes(nnz, sizeof *M->idx + sptrsm_dtype_bytes(M->dtype)));
-  SPTI_IO_TRY(spti_io_check_memory(r->group->file->memory_limit, M->where, bytes, "raise the limit"));
+  const bool maps = r->options->map && !r->group->file->positions && nnz > 0;
+  if (maps) spti_io_map_entries(M, &r->b, form->val != NULL && !form->iso ? &r->val : NULL);
+  SPTI_IO_TRY(check_array_memory(r, major, nnz));
   SPTI_IO_TRY(spti_io_allocate(&M->ptr, M->where, spti_io_bytes(major + 1, sizeof *M->ptr)));
   SPTI_IO_TRY(spti_io_read_i64(&r->a, M->ptr));
   SPTI_IO_TRY(check_pointers(r, major, nnz));
-  SPTI_IO_TRY(spti_io_allocate(&M->idx, M->where, spti_io_bytes(nnz, sizeof *M->idx)));
-  if (nnz > 0) SPTI_IO_TRY(spti_io_read_i32(&r->b, M->idx));
-  if (nnz > 0) SPTI_IO_TRY(check_range(&r->b, M->idx, nnz, minor));
-  return read_matrix_values(r, &M->val, nnz);
+  SPTI_IO_TRY(read_indices(r, minor, nnz));
+  return M->val ? SPTRSM_OK : read_matrix_values(r, &M->val, nnz);
 }
 
 /* ---- coordinate ---- */
@@ -157,8 +177,8 @@ static sptrsm_status read_triplets(matrix_reader *r, spti_io_triplets *t) {
   SPTI_IO_TRY(spti_io_check_shape(r->M->rows, r->M->cols, where));
   SPTI_IO_TRY(spti_io_check_order_and_count(r->M, t->nnz, r->options));
   SPTI_IO_TRY(check_triplet_memory(r, r->M->rows, r->M->cols, t->nnz));
-  SPTI_IO_TRY(check_range(&r->a, t->row, t->nnz, r->M->rows));
-  SPTI_IO_TRY(check_range(&r->b, t->col, t->nnz, r->M->cols));
+  SPTI_IO_TRY(check_range(&r->a, t->row, 0, t->nnz, r->M->rows));
+  SPTI_IO_TRY(check_range(&r->b, t->col, 0, t->nnz, r->M->cols));
   return read_matrix_values(r, &t->val, t->nnz);
 }
 

@@ -131,7 +131,7 @@ void spti_io_sum_duplicates(sptrsm_file_matrix *M) {
 
 sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
   const char *major = M->format == SPTRSM_CSR ? "row" : "column", *minor = M->format == SPTRSM_CSR ? "column" : "row";
-  for (int64_t j = 0; j < spti_io_major(M); j++)
+  for (int64_t j = 0; j < spti_io_major(M); spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
     for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1]; p++) {
       if (M->idx[p - 1] == M->idx[p])
         return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: %s %lld has %s %d twice; use --tidy to sum duplicates", M->where, major,
@@ -145,7 +145,7 @@ sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
 
 sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
   int64_t bad = 0, row = 0, col = 0;
-  for (int64_t j = 0; j < spti_io_major(M); j++)
+  for (int64_t j = 0; j < spti_io_major(M); spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) {
       if (spti_io_finite(M->dtype, M->val, p) || (!diagonal && M->idx[p] == j)) continue;
       if (bad++ > 0) continue;
@@ -158,8 +158,17 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
                           (long long)col, spti_io_precision_note(M->dtype), (long long)bad);
 }
 
+/* Whether all is sorted, without duplicates. */
+static bool is_strict(const sptrsm_file_matrix *M) {
+  bool strict = true;
+  for (int64_t j = 0; j < spti_io_major(M) && strict; spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
+    for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1]; p++) strict &= M->idx[p - 1] < M->idx[p];
+  return strict;
+}
+
 sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
-  if (o->tidy) {
+  if (o->tidy && !is_strict(M)) {
+    SPTI_IO_TRY(spti_io_own(M));
     SPTI_IO_TRY(spti_io_sort(M));
     spti_io_sum_duplicates(M);
   }
@@ -212,9 +221,10 @@ sptrsm_status sptrsm_file_matrix_mirror(sptrsm_file_matrix *M) {
     mirror(&t, t.nnz, M);
     sptrsm_file_matrix whole = *M;
     whole.ptr = NULL, whole.idx = NULL, whole.val = NULL;
+    whole.mapped[0] = whole.mapped[1] = 0;
     status = spti_io_compress(&whole, &t);
     if (status == SPTRSM_OK) {
-      free(M->ptr), free(M->idx), free(M->val);
+      free(M->ptr), spti_io_free_entries(M);
       *M = whole;
       M->symmetry = SPTRSM_GENERAL;
       M->uplo = SPTRSM_AS_STORED;

@@ -21,6 +21,21 @@ sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to);
  * is allocated. */
 sptrsm_status spti_io_check_order_and_count(const sptrsm_file_matrix *M, int64_t nnz, const sptrsm_io_options *);
 
+/* ---- map.c: entries that are mapped from the file (option `map`) ---- */
+
+enum { SPTI_MAP_WINDOW = 1 << 19 }; /* entries: a pass over a mapped matrix keeps about as many in memory */
+/* Maps what can be of the indices and, unless `val` is NULL, of the values: where that is not so, the arrays stay NULL. */
+void spti_io_map_entries(sptrsm_file_matrix *M, const spti_io_dataset *idx, const spti_io_dataset *val);
+void spti_io_free_entries(sptrsm_file_matrix *M);
+void spti_io_replace_values(sptrsm_file_matrix *M, void *val);
+sptrsm_status spti_io_own(sptrsm_file_matrix *M); /* copies what is mapped, before it is changed */
+/* A pass has read the entries [first, end) and goes on behind them: pages of a mapped matrix that it has left are given back. */
+static inline void spti_io_passed(const sptrsm_file_matrix *M, int64_t first, int64_t end) {
+  const int64_t window = first / SPTI_MAP_WINDOW;
+  if ((M->mapped[0] > 0 || M->mapped[1] > 0) && window != end / SPTI_MAP_WINDOW)
+    sptrsm_file_matrix_release(M, window * SPTI_MAP_WINDOW, end);
+}
+
 /* ---- pattern.c: sorting, duplicates, checks ---- */
 
 typedef struct { /* entries in any order: [nnz] each */

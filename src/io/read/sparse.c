@@ -22,8 +22,7 @@ sptrsm_status spti_io_matrix_new(sptrsm_file_matrix **out, const char *where) {
 void sptrsm_file_matrix_free(sptrsm_file_matrix *M) {
   if (M == NULL) return;
   free(M->ptr);
-  free(M->idx);
-  free(M->val);
+  spti_io_free_entries(M);
   free(M->where);
   free(M);
 }
@@ -70,14 +69,13 @@ sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to) {
   int from_words = spti_is_complex(M->dtype) ? 2 : 1, words = spti_is_complex(to) ? 2 : 1;
   void *val;
   SPTI_IO_TRY(spti_io_allocate(&val, M->where, spti_io_bytes(nnz, sptrsm_dtype_bytes(to))));
-  for (int64_t p = 0; p < nnz; p++)
+  for (int64_t p = 0; p < nnz; spti_io_passed(M, p, p + 1), p++)
     for (int w = 0; w < words; w++) {
       double x = w < from_words ? word(M->val, M->dtype, p * from_words + w) : 0;
       if (spti_is_single(to)) ((float *)val)[p * words + w] = (float)x;
       else ((double *)val)[p * words + w] = x;
     }
-  free(M->val);
-  M->val = val;
+  spti_io_replace_values(M, val);
   M->dtype = to;
   return SPTRSM_OK;
 }

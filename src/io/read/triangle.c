@@ -19,7 +19,7 @@ static void note(sides *s, int64_t row, int64_t col) {
 static sides find_sides(const sptrsm_file_matrix *M) {
   sides s = {-1, -1, -1, -1};
   bool csr = M->format == SPTRSM_CSR;
-  for (int64_t j = 0; j < spti_io_major(M) && (s.below_row < 0 || s.above_row < 0); j++)
+  for (int64_t j = 0; j < spti_io_major(M) && (s.below_row < 0 || s.above_row < 0); spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) note(&s, csr ? j : M->idx[p], csr ? M->idx[p] : j);
   return s;
 }
@@ -109,6 +109,7 @@ static sptrsm_status check_side(sptrsm_file_matrix *M, sptrsm_uplo uplo, const s
   int64_t row = uplo == SPTRSM_LOWER ? s->above_row : s->below_row, col = uplo == SPTRSM_LOWER ? s->above_col : s->below_col;
   if (row < 0) return SPTRSM_OK;
   if (o->take_triangle) {
+    SPTI_IO_TRY(spti_io_own(M));
     drop_outside(M, uplo);
     return SPTRSM_OK;
   }
@@ -119,7 +120,7 @@ static sptrsm_status check_side(sptrsm_file_matrix *M, sptrsm_uplo uplo, const s
 /* In a sorted triangle the diagonal is the first or the last entry of its row or column. */
 static sptrsm_status check_diagonal(const sptrsm_file_matrix *M, sptrsm_uplo uplo) {
   bool last = (uplo == SPTRSM_LOWER) == (M->format == SPTRSM_CSR);
-  for (int64_t j = 0; j < M->rows; j++) {
+  for (int64_t j = 0; j < M->rows; spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++) {
     int64_t p = last ? M->ptr[j + 1] - 1 : M->ptr[j];
     if (M->ptr[j] == M->ptr[j + 1] || M->idx[p] != j)
       return sptrsm_error_set(SPTRSM_ERR_SINGULAR, "%s: row %lld has no diagonal entry; use --unit if the diagonal is one", M->where,

@@ -133,8 +133,7 @@ sptrsm_status spti_io_take_values(sptrsm_file_matrix *M, int64_t *stride, spti_i
     free(values);
     return status;
   }
-  free(M->val);
-  M->val = values;
+  spti_io_replace_values(M, values);
   M->dtype = dtype;
   return SPTRSM_OK;
 }
