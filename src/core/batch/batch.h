@@ -90,6 +90,18 @@ sptrsm_status spti_batch_check_errors(sptrsm_batch *, const spti_batch_call *, s
 sptrsm_status spti_batch_errors_host(const sptrsm_batch *, const spti_batch_call *);
 void spti_batch_free_originals(sptrsm_batch *);
 
+/* ---- panels.c ---- */
+
+typedef struct {
+  char *data;   /* of all threads, or NULL */
+  size_t bytes; /* of a thread */
+  int slabs;    /* threads that have a panel */
+} spti_batch_panels;
+
+/* Threads that may have a panel of this size, by the limit of memory; 0: none. */
+int spti_batch_slabs(const sptrsm_batch *, size_t bytes);
+sptrsm_status spti_batch_need_panels(spti_batch_panels *, size_t bytes, int slabs);
+
 /* ---- values.c ---- */
 
 sptrsm_status spti_batch_name_item(sptrsm_status, int64_t item); /* puts "item 7: " in front of the latest message, unless OK */
