@@ -16,7 +16,7 @@
 #ifndef SPTRSM_BATCH_H
 #define SPTRSM_BATCH_H
 
-#include <sptrsm.h>
+#include <sptrsm_refine.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -93,10 +93,19 @@ typedef struct {
   sptrsm_place mask_place;
   sptrsm_item_status *status; /* [count], written for all items but those masked out; NULL: not wanted */
   sptrsm_place status_place;
+  /* [count], in memory of the place of B and X, which must be one, or NULL: the largest componentwise backward error of each item's
+   * columns (sptrsm_refine.h has the formula), NaN for a singular item; not written for those masked out. It takes a pass over the items'
+   * matrices (sptrsm_batch_set_original) after the solve. For the systems A, At and Aat, and L, Lt and Lat of single triangles. */
+  double *berr;
 } sptrsm_batch_run;
-/* Defaults: all items, no status. */
+/* Defaults: all items, no status, no errors. */
 SPTRSM_API void sptrsm_batch_run_init_sized(sptrsm_batch_run *, size_t size);
 static inline void sptrsm_batch_run_init(sptrsm_batch_run *out) { sptrsm_batch_run_init_sized(out, sizeof *out); }
+
+/* Gives an item a copy of the matrix A that its factors were made from, or of the triangle L for the system L: run->berr needs it, and
+ * nothing else does. Call it again when A has new values; A NULL removes the copy. Errors, with the item's number: ARGUMENT, STRUCTURE
+ * (names the first index out of range), MEMORY, DEVICE. */
+SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item, const sptrsm_square *A);
 
 /* Solves op(S_i) X_i = alpha B_i for all items i that the mask has, for one of the systems of sptrsm.h. alpha is one value for all items.
  * X_i may be B_i, but must not overlap it otherwise, nor any block of another item. X of a singular item is not touched, and the call

@@ -132,8 +132,8 @@ memcheck() { # memcheck TEST FILTER LOG
   fi
 }
 if has batch; then
-  build_targets test_batch_gpu compare_batch_cuda
-  ctest --test-dir $build -R '^batch_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/batch-test.log" | tail -20 || failed=1
+  build_targets test_batch_gpu test_batch_errors_gpu compare_batch_cuda
+  ctest --test-dir $build -R '^batch_(errors_)?gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/batch-test.log" | tail -20 || failed=1
   "$build/apps/compare_batch_cuda" "${batch_args[@]}" | tee "$out/batch.txt" || failed=1
 fi
 if has schur; then

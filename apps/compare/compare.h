@@ -6,11 +6,12 @@
  * native.c    CHOLMOD, UMFPACK and KLU solve with their own factors
  * own.c       sptrsm_direct, also with refinement and with factors in single precision
  * mkl.c       MKL's triangular solves with the triangles of the factor set; MKL is loaded at run time
- * cudss.c     cuDSS on the GPU, which computes its own factors; also loaded at run time
+ * cudss.c     cuDSS on the GPU, which computes its own factors; cudss_library.c loads it at run time
  */
 #ifndef APPS_COMPARE_COMPARE_H
 #define APPS_COMPARE_COMPARE_H
 
+#include "compare/cudss_library.h"
 #include "factor/factor.h"
 
 /* A solver that holds factors. Blocks are column-major, ld = n. */
@@ -48,16 +49,13 @@ int compare_mkl_solve(compare_mkl *, const double *B, double *Y, double *X, int6
 void compare_mkl_end(compare_mkl *);
 
 /* A X = B by cuDSS with its own ordering and factors of A. */
-typedef struct compare_cudss compare_cudss;
 typedef struct {
   const void *B; /* device memory, column-major, ld = n */
   void *X;
   int64_t nrhs;
   void *stream;
 } compare_cudss_blocks;
-int compare_cudss_begin(compare_cudss **out, const char *path, const factor_matrix *A, const compare_cudss_blocks *);
-int64_t compare_cudss_entries(compare_cudss *); /* of its factors; -1: unknown */
-int compare_cudss_solve(compare_cudss *);       /* queued on the stream */
-void compare_cudss_end(compare_cudss *);
+int compare_cudss_begin(cudss **out, const char *path, const factor_matrix *A, const compare_cudss_blocks *);
+int64_t compare_cudss_entries(cudss *); /* of its factors; -1: unknown */
 
 #endif

@@ -82,7 +82,7 @@ typedef struct {
   const compare_native *native;
   void *state; /* of `native` */
   compare_mkl *mkl;
-  compare_cudss *cudss;
+  cudss *cudss;
   sptrsm_direct *direct;
   compare_own_kind own;
   sptrsm_block B, X; /* in the memory where sptrsm_direct or cuDSS works */
@@ -218,7 +218,7 @@ static int cudss_begin(solver *v, const problem_set *p) {
 static void solver_end(solver *v) {
   if (v->native && v->state) v->native->end(v->state);
   compare_mkl_end(v->mkl);
-  compare_cudss_end(v->cudss);
+  cudss_close(v->cudss);
   sptrsm_direct_destroy(v->direct);
   bench_memory_free(v->B.data, v->B.place);
   bench_memory_free(v->X.data, v->X.place);
@@ -230,7 +230,7 @@ static int solve_once(solver *v, problem_set *p, double *ms) {
   int code = CLI_OK;
   bench_timer_start(v->timer);
   if (v->kind == OWN) code = cli_fail(compare_own_solve(v->direct, v->own, &v->B, &v->X));
-  else if (v->kind == CUDSS) code = compare_cudss_solve(v->cudss);
+  else if (v->kind == CUDSS) code = cudss_solve(v->cudss);
   else if (v->kind == NATIVE) code = v->native->solve(v->state, p->B, p->X, p->nrhs);
   else code = compare_mkl_solve(v->mkl, p->B_rows, p->Y, p->X, p->nrhs);
   *ms = bench_timer_stop(v->timer);

@@ -99,7 +99,8 @@ class BatchBlock(ctypes.Structure):
 
 
 class BatchRun(ctypes.Structure):
-    _fields_ = [("size", c_size_t), ("mask", c_void_p), ("mask_place", c_int), ("status", c_void_p), ("status_place", c_int)]
+    _fields_ = [("size", c_size_t), ("mask", c_void_p), ("mask_place", c_int), ("status", c_void_p), ("status_place", c_int),
+                ("berr", c_void_p)]
 
 
 class BatchFacts(ctypes.Structure):

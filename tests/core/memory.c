@@ -522,8 +522,18 @@ static sptrsm_status change_item(bool bad) {
 static sptrsm_status spoil_item(void) { return change_item(true); }
 static sptrsm_status mend_item(void) { return change_item(false); }
 
-/* One after the other in both systems, so that plans of both operations are made. */
+static sptrsm_status give_originals(void) {
+  const sptrsm_sparse *L = factors.f.L;
+  const sptrsm_square A = {.format = L->format, .dtype = dtype, .n = N, .ptr = L->ptr, .idx = L->idx, .val = L->val};
+  sptrsm_status status = SPTRSM_OK;
+  for (int i = 0; i < BATCH && status == SPTRSM_OK; i++) status = sptrsm_batch_set_original(batch, i, &A);
+  return status;
+}
+
+/* One after the other in both systems, so that plans of both operations are made; the first one with backward errors. */
 static sptrsm_status solve_batch(void) {
+  double berr[BATCH];
+  sptrsm_batch_run run;
   void *from[BATCH] = {right, right, right}, *to[BATCH];
   for (int i = 0; i < BATCH; i++) to[i] = y + i * 2 * N * NRHS;
   sptrsm_batch_block B, X;
@@ -531,7 +541,9 @@ static sptrsm_status solve_batch(void) {
   B.data_of = from, B.nrhs = B.ld = NRHS, B.dtype = dtype;
   X = B;
   X.data_of = to;
-  sptrsm_status status = sptrsm_batch_solve(batch, SPTRSM_SYS_Lat, SPTRSM_N, NULL, &B, &X, NULL);
+  sptrsm_batch_run_init(&run);
+  run.berr = berr;
+  sptrsm_status status = sptrsm_batch_solve(batch, SPTRSM_SYS_Lat, SPTRSM_N, NULL, &B, &X, &run);
   return status == SPTRSM_OK ? sptrsm_batch_solve(batch, SPTRSM_SYS_L, SPTRSM_N, NULL, &X, &X, NULL) : status;
 }
 
@@ -542,8 +554,8 @@ static void end_batch(void) {
   context = NULL;
 }
 
-static step *const uniform_steps[] = {make_context, make_uniform, spoil_item, mend_item, solve_batch, NULL};
-static step *const mixed_steps[] = {make_context, make_mixed_batch, spoil_item, mend_item, solve_batch, NULL};
+static step *const uniform_steps[] = {make_context, make_uniform, spoil_item, mend_item, give_originals, solve_batch, NULL};
+static step *const mixed_steps[] = {make_context, make_mixed_batch, spoil_item, mend_item, give_originals, solve_batch, NULL};
 
 Test(memory, every_allocation_of_a_batch_fails_once) {
   for (int r = 0; r < RECIPES; r++) {

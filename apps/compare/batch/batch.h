@@ -4,7 +4,7 @@
  * problem.c  matrices of 5-point stencils, ordered by nested dissection, with their factors; the values of items
  * own.c      sptrsm_batch
  * sparse.c   cuSPARSE's SpSV or SpSM, item by item
- * cudss.c    the uniform batch of cuDSS, which orders and factorises A itself; loaded at run time
+ * cudss.c    the uniform batch of cuDSS, which orders and factorises A itself (compare/cudss_library.h)
  */
 #ifndef APPS_COMPARE_BATCH_BATCH_H
 #define APPS_COMPARE_BATCH_BATCH_H

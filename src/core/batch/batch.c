@@ -212,6 +212,7 @@ void sptrsm_batch_destroy(sptrsm_batch *b) {
   spti_host_free(b->n_of);
   spti_host_free(b->items);
   spti_host_free(b->spans);
+  spti_batch_free_originals(b);
   sptrsm_context_destroy(b->context);
   spti_host_free(b);
 }
@@ -239,9 +240,7 @@ static sptrsm_status look(const sptrsm_batch *b) { return b->engine->look ? b->e
 
 sptrsm_status sptrsm_batch_item(sptrsm_item_status *out, const sptrsm_batch *b, int64_t item) {
   if (!out || !b) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_batch_item: out or batch is NULL");
-  if (item < 0 || item >= b->count)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_batch_item: there is no item %lld in a batch of %lld", (long long)item,
-                     (long long)b->count);
+  SPTI_TRY(spti_batch_check_number(b, item, "sptrsm_batch_item"));
   SPTI_VISIT(b->context);
   SPTI_TRY(look(b));
   *out = b->items[item];
@@ -288,9 +287,12 @@ sptrsm_status sptrsm_batch_solve(sptrsm_batch *b, sptrsm_system system, sptrsm_o
   sptrsm_batch_run_init(&how);
   if (run) SPTI_TRY(spti_sized_read(&how, sizeof how, run, run_least, "sptrsm_batch_run"));
   SPTI_TRY(spti_batch_check_call(b, &call));
+  call.on_original = spti_original_op(system, op);
+  SPTI_TRY(spti_batch_check_errors(b, &call, system));
   SPTI_TRY(b->engine->solve(b, &call));
   if (b->context->place == SPTRSM_HOST) write_status(b, &call);
-  return SPTRSM_OK;
+  if (how.berr) SPTI_TRY(look(b));
+  return spti_batch_errors_host(b, &call);
 }
 
 /* ---- information ---- */

@@ -8,6 +8,7 @@
 
 #include "core/direct/direct.h"
 #include "core/direct/systems.h"
+#include "core/refine/refine.h"
 
 struct spti_batch_engine;
 
@@ -29,6 +30,9 @@ struct sptrsm_batch {
   char method[96];             /* what options.method points to */
   sptrsm_item_status *items;   /* [count], as the values left them; the engine fills it in `create` and `set_values`, or in `look` */
   void *spans;                 /* what blocks.c needs to compare blocks, allocated once */
+  spti_original *originals;    /* [count]: matrices of the items, NULL: none was given. These three are of errors.c */
+  void *tables[2];             /* on a device: spti_residual_lines of all items, by orientation, or NULL */
+  bool has_lines[2];           /* all items' matrices have lines of this orientation where the context works */
 };
 
 /* What a batch is made from. */
@@ -43,6 +47,7 @@ typedef struct {
   const void *alpha; /* one value in host memory, or NULL: 1 */
   const sptrsm_batch_block *B, *X;
   const sptrsm_batch_run *run; /* not NULL */
+  spti_op on_original;         /* what the call reads of the items' matrices, for run->berr */
 } spti_batch_call;
 
 /* All functions but `look` are required. On the host, batch.c writes run->status when `solve` has returned; on a device the engine does. */
@@ -72,8 +77,30 @@ static inline bool spti_batch_wants(const spti_batch_call *call, int64_t item) {
 
 /* The block of an item. */
 sptrsm_block spti_batch_block_of(const sptrsm_batch *, const sptrsm_batch_block *, int64_t item);
+/* Is there such an item? `call` is the name of the function. */
+sptrsm_status spti_batch_check_number(const sptrsm_batch *, int64_t item, const char *call);
 /* Everything that this file says about the blocks and the run of a call. */
 sptrsm_status spti_batch_check_call(sptrsm_batch *, const spti_batch_call *);
+
+/* ---- errors.c ---- */
+
+/* Everything that run->berr relies on, where it is wanted; makes what it reads. */
+sptrsm_status spti_batch_check_errors(sptrsm_batch *, const spti_batch_call *, sptrsm_system);
+/* run->berr of solved blocks in host memory. batch->items must be up to date. */
+sptrsm_status spti_batch_errors_host(const sptrsm_batch *, const spti_batch_call *);
+void spti_batch_free_originals(sptrsm_batch *);
+
+/* ---- panels.c ---- */
+
+typedef struct {
+  char *data;   /* of all threads, or NULL */
+  size_t bytes; /* of a thread */
+  int slabs;    /* threads that have a panel */
+} spti_batch_panels;
+
+/* Threads that may have a panel of this size, by the limit of memory; 0: none. */
+int spti_batch_slabs(const sptrsm_batch *, size_t bytes);
+sptrsm_status spti_batch_need_panels(spti_batch_panels *, size_t bytes, int slabs);
 
 /* ---- values.c ---- */
 

@@ -19,6 +19,11 @@ sptrsm_block spti_batch_block_of(const sptrsm_batch *b, const sptrsm_batch_block
   return out;
 }
 
+sptrsm_status spti_batch_check_number(const sptrsm_batch *b, int64_t item, const char *call) {
+  if (item >= 0 && item < b->count) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: there is no item %lld in a batch of %lld", call, (long long)item, (long long)b->count);
+}
+
 /* ---- one item ---- */
 
 static sptrsm_status check_item(const sptrsm_batch *b, const spti_batch_call *call, int64_t item) {

@@ -23,9 +23,7 @@ typedef struct {
 typedef struct {
   mixed_item *items; /* [count] */
   mixed_turn *turns; /* [count], those with most entries first */
-  void *panels;      /* of all threads, or NULL */
-  size_t panel_bytes;
-  int slabs; /* threads that have a panel */
+  spti_batch_panels panels;
 } mixed_state;
 
 /* ---- values ---- */
@@ -195,46 +193,36 @@ static void free_state(sptrsm_batch *b) {
   }
   spti_host_free(state->items);
   spti_host_free(state->turns);
-  spti_host_free(state->panels);
+  spti_host_free(state->panels.data);
   spti_host_free(state);
 }
 
 /* ---- workspace ---- */
 
-/* A panel for each thread, for fewer threads where the limit of memory says so. */
-static void plan_workspace(size_t *panel_bytes, int *slabs, const sptrsm_batch *b) {
+/* A panel that is large enough for any item. */
+static size_t thread_bytes(const sptrsm_batch *b) {
   const mixed_state *state = b->state;
-  const size_t limit = b->options.memory_limit;
-  *panel_bytes = 0;
-  *slabs = spti_team_threads(b->context->team);
+  size_t most = 0;
   for (int64_t i = 0; i < b->count; i++) {
     const sptrsm_direct *d = state->items[i].direct;
     const size_t bytes = (size_t)d->n * (size_t)d->panel * sptrsm_dtype_bytes(b->dtype);
-    if (bytes > *panel_bytes) *panel_bytes = bytes;
+    if (bytes > most) most = bytes;
   }
-  if (limit > 0 && *panel_bytes > 0 && limit / *panel_bytes < (size_t)*slabs) *slabs = (int)(limit / *panel_bytes);
-  if (*slabs < 1) *slabs = 1; /* each item's plans have kept its panel within the limit */
+  return most;
 }
 
-static sptrsm_status need_panels(sptrsm_batch *b) {
-  mixed_state *state = b->state;
-  size_t bytes;
-  int slabs;
-  plan_workspace(&bytes, &slabs, b);
-  if (state->panels && bytes == state->panel_bytes && slabs == state->slabs) return SPTRSM_OK;
-  spti_host_free(state->panels);
-  state->panels = NULL;
-  SPTI_TRY(spti_host_alloc(&state->panels, slabs, bytes, "panels of right-hand sides"));
-  state->panel_bytes = bytes;
-  state->slabs = slabs;
-  return SPTRSM_OK;
+/* At least one thread: each item's plans have kept its panel within the limit. */
+static int slabs_of(const sptrsm_batch *b, size_t bytes) {
+  const int slabs = spti_batch_slabs(b, bytes);
+  return slabs < 1 ? 1 : slabs;
 }
 
 static sptrsm_status prepare(sptrsm_batch *b, const spti_system_steps *steps) {
-  const mixed_state *state = b->state;
+  mixed_state *state = b->state;
   spti_pipeline pipe;
   for (int64_t i = 0; i < b->count; i++) SPTI_TRY(spti_batch_name_item(spti_direct_pipeline(&pipe, state->items[i].direct, steps), i));
-  return need_panels(b);
+  const size_t bytes = thread_bytes(b);
+  return spti_batch_need_panels(&state->panels, bytes, slabs_of(b, bytes));
 }
 
 /* ---- solving ---- */
@@ -264,9 +252,9 @@ static sptrsm_status solve_item(const mixed_job *job, int64_t item, int member) 
   sptrsm_direct *d = state->items[item].direct;
   const sptrsm_block B = spti_batch_block_of(job->b, job->call->B, item), X = spti_batch_block_of(job->b, job->call->X, item);
   spti_panels panels = {.panel = d->panel, .narrow = spti_narrow_panel(d->n, d->dtype, d->panel, &d->options)};
-  panels.slabs = member < 0 ? state->slabs : 1, panels.lent = member >= 0;
+  panels.slabs = member < 0 ? state->panels.slabs : 1, panels.lent = member >= 0;
   spti_pipeline pipe;
-  panels.W = (char *)state->panels + (member < 0 ? 0 : state->panel_bytes * (size_t)member);
+  panels.W = state->panels.data + (member < 0 ? 0 : state->panels.bytes * (size_t)member);
   SPTI_TRY(spti_direct_pipeline(&pipe, d, &job->call->steps));
   return spti_pipeline_run(&pipe, &panels, job->call->alpha, &B, &X);
 }
@@ -287,7 +275,7 @@ static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
   double work = 0;
   SPTI_TRY(prepare(b, &call->steps));
   for (int64_t t = 0; t < b->count; t++) work += work_of(b, call, &state->turns[t]);
-  const int ready = work < SHARED_LEAST ? 1 : spti_team_ready(team), threads = ready < state->slabs ? ready : state->slabs;
+  const int ready = work < SHARED_LEAST ? 1 : spti_team_ready(team), threads = ready < state->panels.slabs ? ready : state->panels.slabs;
   atomic_init(&job.result, SPTRSM_OK);
   for (; threads > 1 && job.first < b->count; job.first++) {
     const int64_t item = state->turns[job.first].item;
@@ -303,7 +291,6 @@ static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
 static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   const mixed_state *state = b->state;
   sptrsm_info L = {.size = sizeof L}, U = {.size = sizeof U};
-  int slabs;
   out->patterns = b->count;
   out->deterministic = 1;
   out->batch_bytes = (size_t)b->count * (sizeof *state->items + sizeof *state->turns);
@@ -317,8 +304,8 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   snprintf(out->method, sizeof out->method, "%s", b->count ? L.method : "");
   snprintf(out->reason, sizeof out->reason, "%s", L.reason);
   out->panel = L.panel;
-  plan_workspace(&out->workspace_bytes, &slabs, b);
-  out->workspace_bytes *= (size_t)slabs;
+  out->workspace_bytes = thread_bytes(b);
+  out->workspace_bytes *= (size_t)slabs_of(b, out->workspace_bytes);
   return SPTRSM_OK;
 }
 

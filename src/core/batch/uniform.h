@@ -21,9 +21,7 @@ typedef struct {
   int64_t *at[2][2][2];      /* [matrix][transpose][conj], for plans that read another storage: where their entries lie here */
   int32_t (*faults)[SPTI_PARTS]; /* [count] */
   int32_t columns;               /* of an item, in a panel */
-  char *panels;
-  size_t panel_bytes; /* of a thread; behind the panel there is room for the values of an item, where they have to be gathered */
-  int slabs;          /* threads that have a panel */
+  spti_batch_panels panels;      /* behind each there is room for the values of an item, where they have to be gathered */
 } spti_uniform;
 
 /* The values of a group; NULL: there are none. */

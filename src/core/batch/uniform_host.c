@@ -111,7 +111,7 @@ static void free_state(sptrsm_batch *b) {
   for (int part = 0; part < SPTI_PARTS; part++) spti_host_free(s->parts[part].val);
   for (int i = 0; i < 8; i++) spti_host_free(s->at[i >> 2][i >> 1 & 1][i & 1]);
   spti_host_free(s->faults);
-  spti_host_free(s->panels);
+  spti_host_free(s->panels.data);
   spti_host_free(s);
 }
 
@@ -147,29 +147,18 @@ static size_t gathered_bytes(const sptrsm_batch *b) {
   return (size_t)most * sptrsm_dtype_bytes(b->dtype);
 }
 
-/* A panel for each thread, for fewer threads where the limit of memory says so. */
-static void plan_workspace(size_t *thread_bytes, int *slabs, const sptrsm_batch *b) {
+static size_t thread_bytes(const sptrsm_batch *b) {
   const spti_uniform *s = b->state;
-  const size_t limit = b->options.memory_limit;
-  *thread_bytes = column_bytes(b) * (size_t)s->columns + gathered_bytes(b);
-  *slabs = spti_team_threads(b->context->team);
-  if (limit > 0 && *thread_bytes > 0 && limit / *thread_bytes < (size_t)*slabs) *slabs = (int)(limit / *thread_bytes);
+  return column_bytes(b) * (size_t)s->columns + gathered_bytes(b);
 }
 
 static sptrsm_status need_panels(sptrsm_batch *b) {
   spti_uniform *s = b->state;
-  size_t bytes;
-  int slabs;
-  plan_workspace(&bytes, &slabs, b);
+  const size_t bytes = thread_bytes(b);
+  const int slabs = spti_batch_slabs(b, bytes);
   if (slabs < 1)
     return spti_fail(SPTRSM_ERR_MEMORY, "the workspace of one thread takes %zu bytes, the limit is %zu", bytes, b->options.memory_limit);
-  if (s->panels && slabs == s->slabs && bytes == s->panel_bytes) return SPTRSM_OK;
-  spti_host_free(s->panels);
-  s->panels = NULL;
-  SPTI_TRY(spti_host_alloc(&s->panels, slabs, bytes, "panels of right-hand sides"));
-  s->panel_bytes = bytes;
-  s->slabs = slabs;
-  return SPTRSM_OK;
+  return spti_batch_need_panels(&s->panels, bytes, slabs);
 }
 
 static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_batch *b, const spti_system_steps *steps) {
@@ -266,7 +255,7 @@ static void solve_slab(void *argument, int64_t piece, int member) {
   const spti_uniform *s = job->b->state;
   const spti_pipeline *pipe = job->pipe;
   const int64_t first = piece % job->slabs * s->columns;
-  uniform_slab at = {.job = job, .group = piece / job->slabs, .W.data = s->panels + s->panel_bytes * (size_t)member};
+  uniform_slab at = {.job = job, .group = piece / job->slabs, .W.data = s->panels.data + s->panels.bytes * (size_t)member};
   spti_item_columns B[SPTI_ITEMS_MOST], X[SPTI_ITEMS_MOST];
   const int32_t columns = take_columns(B, X, job, at.group, first);
   if (columns == 0) return;
@@ -308,7 +297,7 @@ static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
   const int ready = work_of(&job, &most) < SHARED_LEAST ? 1 : spti_team_ready(team);
   if (b->n == 0 || most == 0) return SPTRSM_OK;
   job.slabs = (most - 1) / s->columns + 1;
-  spti_team_run(team, ready < s->slabs ? ready : s->slabs, s->groups * job.slabs, solve_slab, &job);
+  spti_team_run(team, ready < s->panels.slabs ? ready : s->panels.slabs, s->groups * job.slabs, solve_slab, &job);
   return SPTRSM_OK;
 }
 
@@ -318,7 +307,6 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   const spti_uniform *s = b->state;
   const bool has_U = s->pattern->has_U;
   sptrsm_info L = {.size = sizeof L}, U = {.size = sizeof U};
-  int slabs;
   SPTI_TRY(sptrsm_direct_info(&L, has_U ? &U : NULL, s->pattern));
   out->patterns = 1;
   out->panel = s->columns;
@@ -331,8 +319,8 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
     if (s->parts[part].val) out->batch_bytes += spti_uniform_group_bytes(b, part) * (size_t)(s->parts[part].shared ? 1 : s->groups);
   for (int i = 0; i < 8; i++)
     if (s->at[i >> 2][i >> 1 & 1][i & 1]) out->batch_bytes += (size_t)s->pattern->matrix[i >> 2]->nnz * sizeof ***s->at[0];
-  plan_workspace(&out->workspace_bytes, &slabs, b);
-  out->workspace_bytes *= (size_t)slabs;
+  out->workspace_bytes = thread_bytes(b);
+  out->workspace_bytes *= (size_t)spti_batch_slabs(b, out->workspace_bytes);
   return SPTRSM_OK;
 }
 

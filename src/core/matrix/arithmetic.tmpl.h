@@ -7,6 +7,19 @@ static inline T NAME(scaled)(T value, const double *scale, bool divide, const vo
   return alpha ? *(const T *)alpha * value : value;
 }
 
+/* Two neighbours of a row of a panel: two numbers, or the parts of a complex one. Explicit vectors for what has to be gathered and divided,
+ * which GCC would divide one by one. */
+typedef R NAME(pair) __attribute__((vector_size(2 * sizeof(R)), aligned(sizeof(R))));
+enum { NAME(pair_columns) = 2 * sizeof(R) / sizeof(T) };
+#if SPTI_IS_COMPLEX
+static inline NAME(pair) NAME(gather)(const T *first, const T *second) {
+  (void)second;
+  return (NAME(pair)){__real__ * first, __imag__ * first};
+}
+#else
+static inline NAME(pair) NAME(gather)(const T *first, const T *second) { return (NAME(pair)){*first, *second}; }
+#endif
+
 static inline R NAME(size)(T x) {
   const R re = __real__ x, im = __imag__ x;
   return (re < 0 ? -re : re) + (im < 0 ? -im : im);

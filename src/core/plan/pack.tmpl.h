@@ -18,6 +18,23 @@ static inline void NAME(copy_in)(const spti_panel *W, const spti_columns *B, con
   }
 }
 
+/* As copy_in, for an even number of columns up to STREAMS, with the scaling, so that divisions overlap with loads. By itself, since the
+ * compiler makes slower loops of copy_in where it puts both into one function. */
+static __attribute__((noinline)) void NAME(scale_in)(const spti_panel *W, const spti_columns *B, const spti_edge *e, int32_t r0, int32_t r1,
+                                                     int32_t k0, int count) {
+  const T *b = (const T *)B->data + k0 * B->col_stride;
+  const int64_t step = B->col_stride;
+  for (int32_t r = r0; r < r1; r++) {
+    NAME(pair) *w = (NAME(pair) *)((T *)W->data + (e->inverse ? e->inverse[r] : r) * W->ld + k0);
+    const T *from = b + r * B->row_stride;
+    const R s = (R)e->scale[r];
+    for (int k = 0; k < count; k += NAME(pair_columns), w++) {
+      const NAME(pair) v = NAME(gather)(from + k * step, from + (k + 1) * step);
+      *w = e->divide ? v / s : v * s;
+    }
+  }
+}
+
 static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, const int32_t *from, int32_t r0, int32_t r1, int32_t k0,
                                   int32_t k1) {
   T *x = (T *)X->data + k0 * X->col_stride;
@@ -36,20 +53,25 @@ static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, co
 static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const spti_columns *B, const spti_edge *e, const void *alpha) {
   const T *b = B->data;
   const int32_t *to = e->inverse;
-  int32_t r1 = tile_end(r0, n);
-  size_t row_bytes = (size_t)W->width * sizeof(T);
-  if (B->col_stride == 1 && row_bytes >= LINE)
+  const int32_t r1 = tile_end(r0, n);
+  const size_t row_bytes = (size_t)W->width * sizeof(T);
+  int32_t scaled = e->scale ? 0 : W->width; /* columns */
+  if (B->col_stride == 1 && row_bytes >= LINE) {
     for (int32_t r = r0; r < r1; r++) {
       if (r < n - AHEAD) prefetch(b + (r + AHEAD) * B->row_stride, row_bytes);
       memcpy((T *)W->data + (to ? to[r] : r) * W->ld, b + r * B->row_stride, row_bytes);
     }
-  else
-    for (int32_t k = 0; k < W->width; k += STREAMS) NAME(copy_in)(W, B, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
-  if (!e->scale && !alpha && W->padded == W->width) return;
+  } else {
+    for (int count; (count = W->width - scaled < STREAMS ? (W->width - scaled) & ~1 : STREAMS) > 0; scaled += count)
+      NAME(scale_in)(W, B, e, r0, r1, scaled, count);
+    for (int32_t k = e->scale ? scaled : 0; k < W->width; k += STREAMS)
+      NAME(copy_in)(W, B, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
+  }
+  if (scaled == W->width && !alpha && W->padded == W->width) return;
   for (int32_t r = r0; r < r1; r++) {
     T *w = (T *)W->data + (to ? to[r] : r) * W->ld;
-    if (e->scale || alpha)
-      for (int32_t k = 0; k < W->width; k++) w[k] = NAME(scaled)(w[k], e->scale ? &e->scale[r] : NULL, e->divide, alpha);
+    for (int32_t k = scaled; k < W->width; k++) w[k] = NAME(scaled)(w[k], &e->scale[r], e->divide, NULL);
+    for (int32_t k = 0; alpha && k < W->width; k++) w[k] = NAME(scaled)(w[k], NULL, false, alpha);
     for (int32_t k = W->width; k < W->padded; k++) w[k] = 0;
   }
 }

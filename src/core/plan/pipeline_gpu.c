@@ -98,15 +98,6 @@ static sptrsm_status move(const spti_pipeline *pipe, const side *s, spti_directi
   return spti_gpu_copy(pipe->context, c.to, c.to_pitch, c.from, c.from_pitch, c.row_bytes, c.rows, direction);
 }
 
-void spti_split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
-  parts[0] = 1;
-  parts[1] = 0;
-  if (!alpha) return;
-  bool single = spti_is_single(dtype), complex = spti_is_complex(dtype);
-  parts[0] = single ? (double)*(const float *)alpha : *(const double *)alpha;
-  if (complex) parts[1] = single ? (double)((const float *)alpha)[1] : ((const double *)alpha)[1];
-}
-
 static spti_pack_args pack_args(const spti_pipeline *pipe, const side *s, const spti_panel *W, const spti_edge *edge) {
   return (spti_pack_args){.n = pipe->n,
                           .width = W->width,

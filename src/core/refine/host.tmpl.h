@@ -80,10 +80,9 @@ static void NAME(residual)(const spti_residual_args *a, int32_t i0, int32_t i1, 
       else NAME(subtract_line)(r, s, a, i, offset, GROUP, false);
     }
     for (int32_t c = 0; c < count; c++) {
-      int64_t at = i * a->r.row_stride + (c0 + c) * a->r.col_stride;
       R size = NAME(size)(r[c]);
       bool dropped = isfinite(s[c]) && size <= (R)a->drop * s[c];
-      ((T *)a->r.data)[at] = dropped ? 0 : r[c];
+      if (a->r.data) ((T *)a->r.data)[i * a->r.row_stride + (c0 + c) * a->r.col_stride] = dropped ? 0 : r[c];
       NAME(note_ratio)(&m->berr[c], size, s[c], a);
       if (!dropped) note(&m->size[c], (double)size);
       if (!a->from_zero) note(&m->x_size[c], (double)NAME(size)(x[offset[c]]));

@@ -3,11 +3,10 @@
  * Where the columns of the residual lie side by side, neighbouring lanes take neighbouring columns (as many as there are, up to 32; the
  * rest of the warp takes further rows), else neighbouring rows. A lane sums one element of the residual in the order of the row and
  * keeps maxima over its rows. The warp reduces the maxima of each column, and one lane adds them to the result by an atomic maximum.
- * The maxima are of numbers that are not negative, so their bits compare like integers, with NaN as the greatest. Deterministic: a
- * maximum does not depend on the order. */
+ * Deterministic: a maximum does not depend on the order. */
 #include "core/base/dtype.h"
-#include "core/device/device.cuh"
 #include "core/refine/kernels.h"
+#include "core/refine/residual.cuh"
 
 namespace spti {
 
@@ -50,14 +49,9 @@ struct residual_job {
   refine_shape shape;
 };
 
-/* Bits of |v| as a double. */
-SPTI_DEVICE int64_t figure(double v) { return int64_t(double_bits(v) & 0x7fffffffffffffffu); }
-
 struct refine_maxima {
   int64_t berr, size, x_size;
 };
-
-SPTI_DEVICE int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
 
 template <typename T> SPTI_DEVICE T *element(const spti_refine_block &b, int64_t i, int64_t k) {
   return (T *)b.data + i * b.row_stride + k * b.col_stride;
@@ -66,32 +60,18 @@ template <typename T> SPTI_DEVICE T *element(const spti_refine_block &b, int64_t
 template <typename T> SPTI_DEVICE void residual_element(const spti_residual_args &a, int64_t i, int32_t c, refine_maxima *m) {
   using R = real_of<T>;
   const int64_t k = load_const(a.columns + c);
-  T r = times_alpha(a.alpha, load((const T *)element<T>(a.b, i, k)));
-  R s = magnitude(r);
+  residual_row<T> row(times_alpha(a.alpha, load((const T *)element<T>(a.b, i, k))));
   if (!a.from_zero) {
-    const int64_t end = load_const(a.ptr + i + 1);
-    for (int64_t p = load_const(a.ptr + i); p < end; p++) {
-      const T t = conj_if(a.conj, load_const((const T *)a.val + p)), x = load((const T *)element<T>(a.x, load_const(a.idx + p), k));
-      r = r - t * x;
-      s += magnitude(t) * magnitude(x);
-    }
-    m->x_size = greater(m->x_size, figure(magnitude(load((const T *)element<T>(a.x, i, k)))));
+    const T *x = element<T>(a.x, 0, k);
+    row.subtract(a.ptr, a.idx, (const T *)a.val, a.conj, i, x, a.x.row_stride);
+    m->x_size = greater(m->x_size, figure(magnitude(load(x + i * a.x.row_stride))));
   }
-  const R size = magnitude(r);
-  const R finite = s - s; /* zero, else NaN */
-  const bool enough = s > R(a.small), zero = size == 0 && s == 0;
-  const R berr = enough ? size / s + finite : zero ? 0 : (size + R(a.tiny)) / (s + R(a.tiny));
-  m->berr = greater(m->berr, figure(berr));
-  const bool dropped = finite == 0 && size <= R(a.drop) * s;
+  const R size = magnitude(row.r), s = row.s;
+  m->berr = greater(m->berr, figure(backward_error(size, s, R(a.tiny), R(a.small))));
+  const bool dropped = s - s == 0 && size <= R(a.drop) * s;
   m->size = greater(m->size, dropped ? 0 : figure(size));
-  store(element<T>(a.r, i, c), dropped ? from_reals<T>::make(0, 0) : r);
-  if (a.weight.data) store(element<R>(a.weight, i, c), R(size + R(a.growth) * s + (enough ? R(0) : R(a.tiny))));
-}
-
-/* The maximum over the lanes of the warp that have this lane's column. */
-SPTI_DEVICE int64_t column_maximum(int64_t v, int lanes) {
-  for (int by = 16; by >= lanes; by >>= 1) v = greater(v, shfl(v, lane() ^ by));
-  return v;
+  if (a.r.data) store(element<T>(a.r, i, c), dropped ? from_reals<T>::make(0, 0) : row.r);
+  if (a.weight.data) store(element<R>(a.weight, i, c), R(size + R(a.growth) * s + (s > R(a.small) ? R(0) : R(a.tiny))));
 }
 
 template <typename T> SPTI_KERNEL(REFINE_THREADS) refine_residual_kernel(residual_job job) {

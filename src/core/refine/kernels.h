@@ -28,7 +28,8 @@ typedef struct {
   int32_t from_zero;      /* nonzero: x is zero and is not read */
   const int32_t *columns; /* [width] */
   double alpha[2];        /* real and imaginary part */
-  spti_refine_block b, x, r;
+  spti_refine_block b, x;
+  spti_refine_block r;      /* data NULL: not wanted */
   spti_refine_block weight; /* real, |r| + growth s, plus `tiny` where s <= small; data NULL: not wanted */
   double growth, tiny, small;
   double drop; /* r is stored as zero where |r| <= drop s and s is finite; 0: never */
@@ -37,6 +38,14 @@ typedef struct {
   double *size;   /* |r| as stored */
   double *x_size; /* |x| */
 } spti_residual_args;
+
+/* The lines of one matrix among many. */
+typedef struct {
+  const int64_t *ptr;
+  const int32_t *idx;
+  const void *val;
+  int32_t n, longest; /* entries of the longest line */
+} spti_residual_lines;
 
 int spti_residual_launch(const spti_residual_args *, sptrsm_dtype, void *stream);
 

@@ -93,7 +93,10 @@ static sptrsm_status mirror(spti_storage *out, int64_t *out_nnz, const spti_stor
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *context, const sptrsm_square *A) {
+sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *context, const sptrsm_square *A, int32_t n,
+                                   sptrsm_dtype dtype) {
+  if (A->n != n) return spti_fail(SPTRSM_ERR_ARGUMENT, "A has order %d, its factors %d", A->n, n);
+  if (A->dtype != dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "A has another dtype than its factors");
   SPTI_TRY(check_description(A, context));
   spti_storage stored;
   spti_original made = {.dtype = A->dtype, .n = A->n, .longest = {-1, -1}};
@@ -111,6 +114,12 @@ sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *con
 }
 
 /* ---- orientations and places ---- */
+
+spti_op spti_original_op(sptrsm_system system, sptrsm_op op) {
+  const bool adjoint = system == SPTRSM_SYS_At || system == SPTRSM_SYS_Lt, transpose = system == SPTRSM_SYS_Aat || system == SPTRSM_SYS_Lat;
+  const spti_op own = spti_op_from(adjoint ? SPTRSM_C : transpose ? SPTRSM_T : SPTRSM_N), top = spti_op_from(op);
+  return (spti_op){.transpose = own.transpose != top.transpose, .conj = own.conj != top.conj};
+}
 
 static sptrsm_status make_transposed(spti_original *A, int orientation) {
   spti_storage *out = &A->lines[orientation][SPTRSM_HOST];

@@ -24,11 +24,9 @@ sptrsm_status sptrsm_direct_set_original(sptrsm_direct *d, const sptrsm_square *
   SPTI_VISIT(d->context);
   spti_refiner *fresh = NULL;
   if (A) {
-    if (A->n != d->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "A has order %d, its factors %d", A->n, d->n);
-    if (A->dtype != d->given) return spti_fail(SPTRSM_ERR_ARGUMENT, "A has another dtype than its factors");
     SPTI_TRY(spti_host_alloc(&fresh, 1, sizeof *fresh, "refinement"));
     *fresh = (spti_refiner){0};
-    sptrsm_status status = spti_original_create(&fresh->A, d->context, A);
+    sptrsm_status status = spti_original_create(&fresh->A, d->context, A, d->n, d->given);
     if (status != SPTRSM_OK) {
       spti_host_free(fresh);
       return status;
@@ -58,27 +56,25 @@ static sptrsm_status check_call(const spti_refine_job *j, const sptrsm_refine_op
   return SPTRSM_OK;
 }
 
+double spti_residual_bounds(spti_residual_args *a, sptrsm_dtype dtype, int32_t longest) {
+  const bool single = spti_is_single(dtype);
+  const double u = (single ? (double)FLT_EPSILON : DBL_EPSILON) / 2, nz = (double)longest + 1;
+  a->growth = nz * u;
+  a->tiny = nz * (single ? (double)FLT_MIN : DBL_MIN);
+  a->small = a->tiny / u;
+  return u;
+}
+
 /* Sets the orientation of A and the constants that depend on the type. */
 static sptrsm_status prepare(spti_refine_job *j) {
-  bool single = spti_is_single(j->d->given);
-  spti_op own = spti_op_from(j->system == SPTRSM_SYS_A    ? SPTRSM_N
-                             : j->system == SPTRSM_SYS_At ? SPTRSM_C
-                                                          : SPTRSM_T),
-          top = spti_op_from(j->op);
-  bool conj = own.conj != top.conj && spti_is_complex(j->d->given);
-  j->transposed = own.transpose != top.transpose;
-  int orientation = j->transposed ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A;
+  const spti_op op = spti_original_op(j->system, j->op);
+  const int orientation = op.transpose ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A;
   const spti_storage *lines;
+  j->transposed = op.transpose;
   SPTI_TRY(spti_original_lines(&lines, &j->r->A, j->d->context, orientation));
-  double nz = (double)j->r->A.longest[orientation] + 1, least = single ? (double)FLT_MIN : DBL_MIN;
-  j->u = (single ? (double)FLT_EPSILON : DBL_EPSILON) / 2;
-  j->residual = (spti_residual_args){.n = j->d->n, .ptr = lines->ptr, .idx = lines->idx, .val = lines->val, .conj = conj, .alpha = {1, 0}};
-  j->residual.growth = nz * j->u;
-  j->residual.tiny = nz * least;
-  j->residual.small = j->residual.tiny / j->u;
-  if (!j->alpha) return SPTRSM_OK;
-  for (int part = 0; part < (spti_is_complex(j->d->given) ? 2 : 1); part++)
-    j->residual.alpha[part] = single ? (double)((const float *)j->alpha)[part] : ((const double *)j->alpha)[part];
+  j->residual = (spti_residual_args){.n = j->d->n, .ptr = lines->ptr, .idx = lines->idx, .val = lines->val, .conj = op.conj};
+  j->u = spti_residual_bounds(&j->residual, j->d->given, j->r->A.longest[orientation]);
+  spti_split_alpha(j->residual.alpha, j->alpha, j->d->given);
   return SPTRSM_OK;
 }
 

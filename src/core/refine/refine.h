@@ -21,9 +21,13 @@ typedef struct {
   spti_storage lines[2][2]; /* [orientation][place] */
 } spti_original;
 
-sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *, const sptrsm_square *A);
+/* For factors of order n. */
+sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *, const sptrsm_square *A, int32_t n, sptrsm_dtype);
 void spti_original_free(spti_original *, const sptrsm_context *);
 sptrsm_status spti_original_lines(const spti_storage **out, spti_original *, const sptrsm_context *, int orientation);
+static inline bool spti_original_given(const spti_original *A) { return A->lines[A->given][SPTRSM_HOST].present; }
+/* What op(S) reads of A: A, A^H or A^T for the systems A, At and Aat, and likewise for L, Lt and Lat of a single triangle A. */
+spti_op spti_original_op(sptrsm_system, sptrsm_op);
 
 /* For each column of a step: factors, measured values and indices, [panel] each. All arrays lie in one piece of memory (an image), which is
  * copied as a whole between host and device. */
@@ -47,6 +51,8 @@ typedef struct spti_refiner {
 sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *);
 void spti_refiner_free(void *refiner, const sptrsm_context *);
 
+/* refine.c: sets growth, tiny and small for a matrix whose longest line has that many entries. Returns the unit roundoff. */
+double spti_residual_bounds(spti_residual_args *, sptrsm_dtype, int32_t longest);
 /* host.c: the two passes of kernels.h by the threads of a team. */
 void spti_residual_host(const spti_residual_args *, sptrsm_dtype, spti_team *);
 void spti_move_columns_host(const spti_move_columns_args *, spti_team *);

@@ -441,6 +441,47 @@ static void check_all_mixed(sptrsm_dtype dtype, uint64_t first) {
     for (uint64_t copy = 0; copy < 2; copy++) check_mixed(dtype, methods[m], first + 10 * m + copy);
 }
 
+#ifndef BATCH_ON_GPU
+/* Kernels of a solve, and of backward errors, of `count` items. */
+static int64_t launches_of(bool mixed, int64_t count) {
+  static factor_set f;
+  static double B[ITEMS_MOST * N], X[ITEMS_MOST * N], berr[ITEMS_MOST];
+  const sptrsm_factors *items[ITEMS_MOST];
+  const sptrsm_square A = {.dtype = SPTRSM_F64, .n = N, .ptr = f.L.ptr, .idx = f.L.idx, .val = f.L.val};
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_batch_values values;
+  sptrsm_batch_block b, x;
+  sptrsm_batch_run run;
+  if (!f.f.L) build_factor_set(&f, &recipes[2], SPTRSM_F64);
+  for (int64_t i = 0; i < count; i++) items[i] = &f.f;
+  sptrsm_batch_values_init(&values);
+  sptrsm_batch_block_init(&b);
+  sptrsm_batch_run_init(&run);
+  values.count = count;
+  b.data = B, b.ld = b.nrhs = 1, b.stride = N, b.place = SPTRSM_CUDA;
+  x = b, x.data = X;
+  run.berr = berr;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "launches");
+  if (mixed) ok(sptrsm_batch_create_mixed(&batch, context, items, count, NULL), "launches");
+  else ok(sptrsm_batch_create_uniform(&batch, context, &f.f, &values, NULL), "launches");
+  for (int64_t i = 0; i < count; i++) ok(sptrsm_batch_set_original(batch, i, &A), "launches");
+  ok(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &b, &x, &run), "launches");
+  const int64_t before = emulated_gpu_launches;
+  ok(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &b, &x, &run), "launches");
+  const int64_t launches = emulated_gpu_launches - before;
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  return launches;
+}
+
+Test(uniform, launches_do_not_grow_with_the_items) { cr_assert(launches_of(false, 1) == 3 && launches_of(false, ITEMS_MOST) == 3); }
+Test(mixed, launches_do_not_grow_with_the_items) {
+  const int64_t one = launches_of(true, 1);
+  cr_assert(one > 0 && launches_of(true, ITEMS_MOST) == one);
+}
+#endif
+
 Test(mixed, f32) { check_all_mixed(SPTRSM_F32, 500); }
 Test(mixed, f64) { check_all_mixed(SPTRSM_F64, 600); }
 Test(mixed, c64) { check_all_mixed(SPTRSM_C64, 700); }

@@ -11,6 +11,8 @@
 #include "simt/emulator/memory.h"
 #include "simt/emulator/word_access.h"
 
+int64_t emulated_gpu_launches = 0;
+
 namespace simt {
 
 enum { WARP = 32, STEP_LIMIT = 100 * 1000 * 1000, IDLE_LIMIT = 100 * 1000 };
@@ -320,6 +322,7 @@ static void choose_order() {
 }
 
 int run(int64_t blocks, int threads, const std::function<void()> &kernel) {
+  emulated_gpu_launches++;
   m.failed = false;
   m.error.clear();
   m.current = nullptr;

@@ -21,6 +21,8 @@
 #include <functional>
 #include <string>
 
+extern "C" int64_t emulated_gpu_launches; /* kernels launched so far */
+
 namespace simt {
 
 enum class word { i32, i64, f32, f64 };

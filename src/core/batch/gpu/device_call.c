@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/dtype.h"
+#include "core/batch/gpu/errors_kernels.h"
 #include "core/batch/gpu/interleaved_kernels.h"
 #include "core/context/alloc.h"
 
@@ -108,6 +109,19 @@ sptrsm_status spti_batch_device_tell(spti_batch_device *d, sptrsm_batch *b, cons
   SPTI_TRY(spti_gpu_check_pointer(b->context, run->status, "status"));
   SPTI_TRY(need_mask(&args.mask, d, b, run));
   SPTI_CUDA(spti_batch_status_launch(&args, b->context->stream));
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_batch_device_errors(spti_batch_device *d, sptrsm_batch *b, const spti_batch_call *call) {
+  const spti_op op = call->on_original;
+  spti_batch_errors_args a = {
+      .lines = b->tables[op.transpose ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A], .conj = op.conj, .berr = call->run->berr};
+  if (!call->run->berr || b->count == 0 || call->X->place == SPTRSM_HOST) return SPTRSM_OK;
+  SPTI_TRY(spti_batch_device_items(&a.items, d, b, call));
+  SPTI_TRY(spti_batch_device_place(&a.from, d, b, call->B, false));
+  SPTI_TRY(spti_batch_device_place(&a.to, d, b, call->X, true));
+  spti_split_alpha(a.alpha, call->alpha, b->dtype);
+  SPTI_CUDA(spti_batch_errors_launch(&a, b->dtype, b->context->stream));
   return SPTRSM_OK;
 }
 

@@ -27,6 +27,8 @@ sptrsm_status spti_batch_device_items(spti_batch_items *out, spti_batch_device *
 sptrsm_status spti_batch_device_place(spti_batch_place *out, spti_batch_device *, sptrsm_batch *, const sptrsm_batch_block *, bool is_X);
 /* run->status. batch->items must be up to date where that lies in host memory. */
 sptrsm_status spti_batch_device_tell(spti_batch_device *, sptrsm_batch *, const sptrsm_batch_run *);
+/* run->berr, if it is wanted and the blocks are in device memory. */
+sptrsm_status spti_batch_device_errors(spti_batch_device *, sptrsm_batch *, const spti_batch_call *);
 /* Host memory, [count], for the caller to free: is the item solved by this call? batch->items must be up to date. */
 sptrsm_status spti_batch_device_solved(uint8_t **out, sptrsm_batch *, const sptrsm_batch_run *);
 

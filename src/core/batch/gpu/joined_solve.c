@@ -117,5 +117,6 @@ sptrsm_status spti_joined_solve(sptrsm_batch *b, const spti_batch_call *call) {
   const sptrsm_status status = c.items.nrhs > 0 ? run(b, &c) : SPTRSM_OK;
   spti_host_free(solved);
   if (status != SPTRSM_OK) return status;
+  SPTI_TRY(spti_batch_device_errors(&s->device, b, call));
   return spti_batch_device_tell(&s->device, b, call->run);
 }
