@@ -129,7 +129,7 @@ typedef struct {
   char method[32];  /* of the largest item */
   char reason[160];
   int32_t deterministic, capturable;
-  size_t batch_bytes;     /* factors and analyses of all items */
+  size_t batch_bytes;     /* factors and analyses of all items, without the matrices for run->berr */
   size_t workspace_bytes; /* what solves need beyond them, for the systems prepared so far */
   double analysis_seconds;
 } sptrsm_batch_facts;

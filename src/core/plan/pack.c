@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "core/base/dtype.h"
+
 enum {
   LINE = 64,             /* bytes of a cache line; shorter rows are copied without calling memcpy */
   TILE = 256,            /* rows */
@@ -65,4 +67,13 @@ void spti_unpack(const spti_columns *X, int32_t n, sptrsm_dtype dtype, const spt
 
 void spti_apply_diagonal(const spti_panel *W, int32_t n, sptrsm_dtype dtype, const spti_diagonal *D, spti_op op) {
   SPTI_SWITCH(dtype, apply_diagonal)(W, n, D, op);
+}
+
+void spti_split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
+  parts[0] = 1;
+  parts[1] = 0;
+  if (!alpha) return;
+  const bool single = spti_is_single(dtype);
+  parts[0] = single ? (double)*(const float *)alpha : *(const double *)alpha;
+  if (spti_is_complex(dtype)) parts[1] = single ? (double)((const float *)alpha)[1] : ((const double *)alpha)[1];
 }

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/context/trace.h"
 #include "core/plan/method.h"
@@ -214,13 +213,4 @@ sptrsm_status spti_pipeline_run(const spti_pipeline *pipe, spti_panels *panels, 
   if (pipe->n == 0 || B->nrhs == 0) return SPTRSM_OK;
   if (pipe->context->place == SPTRSM_CUDA) return spti_pipeline_run_gpu(pipe, panels, alpha, B, X);
   return run_host(pipe, panels, alpha, B, X);
-}
-
-void spti_split_alpha(double parts[2], const void *alpha, sptrsm_dtype dtype) {
-  parts[0] = 1;
-  parts[1] = 0;
-  if (!alpha) return;
-  const bool single = spti_is_single(dtype), complex = spti_is_complex(dtype);
-  parts[0] = single ? (double)*(const float *)alpha : *(const double *)alpha;
-  if (complex) parts[1] = single ? (double)((const float *)alpha)[1] : ((const double *)alpha)[1];
 }

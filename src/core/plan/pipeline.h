@@ -89,7 +89,7 @@ sptrsm_status spti_pipeline_run(const spti_pipeline *, spti_panels *, const void
 
 /* pipeline_gpu.c, or none.c */
 sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *, spti_panels *, const void *alpha, const sptrsm_block *B, const sptrsm_block *X);
-/* The real and the imaginary part of alpha, as kernels take them; alpha NULL: 1. */
+/* pack.c: the real and the imaginary part of alpha, as kernels take them; alpha NULL: 1. */
 void spti_split_alpha(double parts[2], const void *alpha, sptrsm_dtype);
 
 #endif

@@ -148,7 +148,8 @@ static void try_batch(int r, sptrsm_dtype t, bool uniform) {
 Test(batch_errors, of_items_are_those_of_items_alone) {
   for (int r = 0; r < RECIPES; r++)
     for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++)
-      for (int uniform = 0; recipes[r].has_U && uniform < 2; uniform++) try_batch(r, (sptrsm_dtype)t, uniform);
+      for (int uniform = 0; (r + t) % DIRECT_SHARE == 0 && recipes[r].has_U && uniform < 2; uniform++)
+        try_batch(r, (sptrsm_dtype)t, uniform);
   cr_assert(singular > 0);
 }
 
