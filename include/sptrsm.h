@@ -119,8 +119,8 @@ SPTRSM_API sptrsm_status sptrsm_context_set_stream(sptrsm_context *, void *cuda_
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns its first error and clears it */
 /* Waits, then gives device memory that the context keeps for later use back to the device. For programs that share the device. */
 SPTRSM_API sptrsm_status sptrsm_context_trim(sptrsm_context *);
-/* Bytes of device memory that all objects of a CUDA context may take, 0: no limit. Matrices made from host arrays then stay in host memory,
- * and a plan or factor set that auto or block can't keep within the limit streams: docs/devices.md. Set it before matrices are made. */
+/* Device memory of all objects of a CUDA context, 0: no limit. Set it before they are made: a matrix then keeps host arrays, or borrows them,
+ * in host memory, and a plan by auto or block that would pass the limit streams: with the bits of block, not in graphs (docs/devices.md). */
 SPTRSM_API sptrsm_status sptrsm_context_set_memory_limit(sptrsm_context *, size_t bytes);
 /* Host memory, page-locked on a CUDA context and so fast to copy from and to. Free it before the context is destroyed. */
 SPTRSM_API sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *, size_t bytes);
@@ -137,8 +137,7 @@ SPTRSM_API sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_contex
 SPTRSM_API void sptrsm_matrix_destroy(sptrsm_matrix *);
 /* New values for the same pattern. val has the place and length it had when the matrix was created. All plans of the matrix use the new
  * values without a new analysis; none of them may be solving meanwhile. A bad diagonal is refused (SINGULAR) and the old values stay. A
- * matrix created with BORROW borrows val from now on. After MEMORY or DEVICE on a CUDA context some copies may hold old values and some
- * new ones: call it again before solving. */
+ * matrix created with BORROW borrows val from now on. After MEMORY or DEVICE some copies may hold old values: call it again. */
 SPTRSM_API sptrsm_status sptrsm_matrix_set_values(sptrsm_matrix *, const void *val);
 
 /* ---- plan: analysed once, for any number of right-hand sides in any layout ---- */
@@ -191,7 +190,7 @@ typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
 /* The bytes that a workspace takes: on the host a panel for each thread; on a GPU the method's own state and two panels, the second from
- * the first block in host memory on. One of several panels takes two more, to copy beside solves, unless options.memory_limit is set. */
+ * the first block in host memory on. One of several panels takes two more, to copy beside solves, unless memory is limited. */
 SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 
 /* Solves op(T) X = alpha B.
@@ -251,8 +250,7 @@ typedef struct {
 SPTRSM_API void sptrsm_factors_init_sized(sptrsm_factors *, size_t size);
 static inline void sptrsm_factors_init(sptrsm_factors *out) { sptrsm_factors_init_sized(out, sizeof *out); }
 
-/* Systems S x = b, with the names of CHOLMOD and UMFPACK. ': conjugate transpose, .': transpose without conjugation. As in UMFPACK, only
- * A, At and Aat use the scalings. */
+/* Systems S x = b, with the names of CHOLMOD and UMFPACK. ': conjugate transpose, .': transpose. Only A, At and Aat use the scalings. */
 typedef enum {
   SPTRSM_SYS_A,     /* A x = b */
   SPTRSM_SYS_At,    /* A' x = b */
@@ -289,8 +287,7 @@ SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L
 /* Solves op(S) X = alpha B for one of the systems S above. alpha, B, X and errors are as in sptrsm_solve; ARGUMENT also if the factor set
  * lacks a factor that the system needs (without D, D is the identity). Permutations, scalings and changes of layout are part of the first
  * and the last pass over a panel. Memory beyond the factors, B and X does not depend on nrhs: a panel for each thread on the host, two
- * panels and the methods' state on a GPU (sptrsm_direct_workspace_bytes). The plans of a transposed system are made when it is first
- * solved. Not thread-safe. */
+ * panels and the methods' state on a GPU. The plans of a transposed system are made when it is first solved. Not thread-safe. */
 SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                              sptrsm_block *X);
 SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* L or U may be NULL */

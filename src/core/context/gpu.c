@@ -91,6 +91,10 @@ sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *context, const char 
                          "make plan and workspace and solve once before the capture begins, with blocks in device memory");
 }
 
+sptrsm_status spti_gpu_refuse_capture_but(const sptrsm_context *context, const char *what, const char *way_out) {
+  return refuse_captured(context->stream, what, way_out);
+}
+
 sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *data, const char *name) {
   struct cudaPointerAttributes found;
   if (!data) return SPTRSM_OK;

@@ -20,6 +20,8 @@ int spti_gpu_visit(const sptrsm_context *);
 void spti_gpu_leave(int device); /* makes this device the current one again; -1: nothing happens */
 /* ARGUMENT if the context's stream is being captured; `what` says what can't be captured. */
 sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *, const char *what);
+/* The same, with what the caller can do instead. */
+sptrsm_status spti_gpu_refuse_capture_but(const sptrsm_context *, const char *what, const char *way_out);
 /* Is it host memory that the device copies from and to by itself? A failure to tell means no. */
 bool spti_gpu_page_locked(const void *data);
 /* ARGUMENT if an array called `name`, said to be in device memory, is not memory that the context's device can reach: pageable host memory,

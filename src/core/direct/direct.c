@@ -11,6 +11,7 @@
 #include "core/base/sized.h"
 #include "core/context/alloc.h"
 #include "core/direct/single.h"
+#include "core/plan/method.h"
 #include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
@@ -64,6 +65,7 @@ static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
   const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
   SPTI_TRY(spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d));
+  if (added->method->flags & SPTI_FROM_HOST) panel = spti_panel_even(panel, d->options.nrhs_hint);
   if (panel != d->panel) free_workspace(d); /* it was made for another width */
   d->panel = panel;
   return SPTRSM_OK;

@@ -134,7 +134,9 @@ static sptrsm_status workspace_bytes(size_t *out, void *plan, int32_t panel) { r
 static sptrsm_status choose_panel(sptrsm_plan *plan) {
   plan->panel = spti_panel_choose(plan);
   const int32_t least = spti_plan_may_stream(plan->context, plan->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
-  return spti_panel_fit(&plan->panel, least, plan->context, plan->options.memory_limit, workspace_bytes, plan);
+  SPTI_TRY(spti_panel_fit(&plan->panel, least, plan->context, plan->options.memory_limit, workspace_bytes, plan));
+  if (plan->method->flags & SPTI_FROM_HOST) plan->panel = spti_panel_even(plan->panel, plan->options.nrhs_hint);
+  return SPTRSM_OK;
 }
 
 static sptrsm_status prepare(sptrsm_plan *plan) {

@@ -73,3 +73,9 @@ sptrsm_status spti_panel_fit(int32_t *panel, int32_t least, const sptrsm_context
   }
   return SPTRSM_OK;
 }
+
+int32_t spti_panel_even(int32_t panel, int64_t expected) {
+  if (expected <= panel) return panel;
+  const int64_t sweeps = (expected - 1) / panel + 1, even = ((expected - 1) / sweeps + GPU_PANEL_MIN) / GPU_PANEL_MIN * GPU_PANEL_MIN;
+  return even < panel ? (int32_t)even : panel;
+}

@@ -92,7 +92,7 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context
   spti_panels panels = {.panel = panel,
                         .narrow = spti_narrow_panel(n, dtype, panel, options),
                         .slabs = slab_count(context, options->nrhs_hint),
-                        .limited = options->memory_limit > 0};
+                        .limited = options->memory_limit > 0 || context->memory_limit > 0};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
   SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
   *out = panels;

@@ -55,7 +55,7 @@ typedef struct {
   int slabs;      /* panels in W: up to one for each thread on the host, else 1 */
   bool lent;      /* host: to one thread of a job that solves with many pipelines; it works alone */
   void *W;
-  bool limited;            /* CUDA: options.memory_limit leaves room for one staging panel, so copies and solves take turns */
+  bool limited;            /* CUDA: memory is limited, so there is one staging panel, and copies and solves take turns */
   int64_t staged;          /* CUDA: columns that staging has room for */
   void *staging;           /* CUDA: for columns of blocks in host memory, or NULL */
   spti_gpu_copies *copies; /* CUDA: copies go beside the solves by it; NULL until needed */

@@ -214,7 +214,11 @@ static sptrsm_status run_panel(const spti_pipeline *pipe, const side *from, cons
 static sptrsm_status check_capture(const spti_pipeline *pipe) {
   for (int i = 0; i < pipe->stage_count; i++) {
     const sptrsm_plan *plan = pipe->stages[i].plan;
-    if (plan && !(plan->method->flags & SPTI_CAPTURABLE)) return spti_gpu_refuse_capture(pipe->context, plan->method->name);
+    if (plan && plan->method->flags & SPTI_FROM_HOST)
+      SPTI_TRY(spti_gpu_refuse_capture_but(pipe->context, plan->method->name,
+                                           "a factor that streams can't be captured: solve outside of the graph, or give the context a "
+                                           "higher memory limit and make the plan anew"));
+    else if (plan && !(plan->method->flags & SPTI_CAPTURABLE)) return spti_gpu_refuse_capture(pipe->context, plan->method->name);
   }
   return SPTRSM_OK;
 }

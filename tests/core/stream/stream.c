@@ -189,6 +189,28 @@ Test(stream, a_plan_streams_when_the_limit_says_so) {
   test_system_free(&system);
 }
 
+/* Right-hand sides that are announced and do not fit at once are shared out over panels of one width. */
+Test(stream, panels_of_one_width) {
+  enum { ANNOUNCED = 200 };
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "block-streamed:rows=16,least=3,pieces=4";
+  options.nrhs_hint = ANNOUNCED;
+  solver s = {0};
+  for (int wanted = 1; wanted < 4; wanted++) { /* sweeps; the rest of the limit is for the plan */
+    const size_t columns = (size_t)(ANNOUNCED / wanted + 32), each = ORDER * sizeof(double);
+    s.context = open_context(3 * columns * each + 60 * each);
+    ok(sptrsm_matrix_create(&s.matrix, s.context, &system.T, SPTRSM_COPY));
+    ok(sptrsm_plan_create(&s.plan, s.matrix, &options));
+    const int32_t panel = info_of(s.plan).panel, sweeps = (ANNOUNCED - 1) / panel + 1;
+    cr_assert(panel % 32 == 0 && (sweeps == 1 || (sweeps - 1) * panel + (panel - 32 * sweeps) < ANNOUNCED), "panels of %d", panel);
+    cr_assert_leq(panel - 32, (ANNOUNCED - 1) / sweeps + 1, "panels of %d are not even", panel);
+    close_solver(&s);
+  }
+  test_system_free(&system);
+}
+
 static void expect_refusal(const test_system *system, const char *method, size_t limit, const char *text) {
   sptrsm_context *context = open_context(limit);
   sptrsm_matrix *matrix;

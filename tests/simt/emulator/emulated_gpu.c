@@ -49,6 +49,11 @@ sptrsm_status spti_gpu_refuse_capture(const sptrsm_context *context, const char 
   return emulated_gpu_captures ? spti_fail(SPTRSM_ERR_ARGUMENT, "%s: the stream is being captured", what) : SPTRSM_OK;
 }
 
+sptrsm_status spti_gpu_refuse_capture_but(const sptrsm_context *context, const char *what, const char *way_out) {
+  enter(context);
+  return emulated_gpu_captures ? spti_fail(SPTRSM_ERR_ARGUMENT, "%s: the stream is being captured; %s", what, way_out) : SPTRSM_OK;
+}
+
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
 }

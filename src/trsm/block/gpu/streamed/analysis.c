@@ -7,9 +7,9 @@
 #include "core/context/gpu.h"
 #include "trsm/block/gpu/streamed/streamed.h"
 
-/* A piece takes this part of the memory limit, so that two buffers leave room for right-hand sides, also where L and U stream; or this many
- * bytes without a limit. Pieces of some megabytes are copied at full speed. */
-enum { SHARE_OF_LIMIT = 16, PIECE_BYTES = 64 << 20 };
+/* A piece takes this part of the memory limit: two buffers, and what new values need for a piece, are to leave most of it to right-hand sides,
+ * also where L and U stream. Without a limit, this many bytes. Pieces of some megabytes are copied at full speed. */
+enum { SHARE_OF_LIMIT = 32, PIECE_BYTES = 64 << 20 };
 enum { TIMES_THE_MATRIX = 64, NEVER_TOO_LARGE = 1 << 28 /* bytes; both as in block's analysis */ };
 
 /* ---- a piece in memory ---- */
