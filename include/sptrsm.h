@@ -119,8 +119,8 @@ SPTRSM_API sptrsm_status sptrsm_context_set_stream(sptrsm_context *, void *cuda_
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns its first error and clears it */
 /* Waits, then gives device memory that the context keeps for later use back to the device. For programs that share the device. */
 SPTRSM_API sptrsm_status sptrsm_context_trim(sptrsm_context *);
-/* Device memory of all objects of a CUDA context, 0: no limit. Set it before they are made: a matrix then keeps host arrays, or borrows them,
- * in host memory, and a plan by auto or block that would pass the limit streams: with the bits of block, not in graphs (docs/devices.md). */
+/* Device memory of all objects of a CUDA context, 0: no limit. Set it first: then host arrays of a matrix stay on the host, and a plan by
+ * auto or block that would pass the limit streams: with the bits of block, but not in CUDA graphs (docs/devices.md). */
 SPTRSM_API sptrsm_status sptrsm_context_set_memory_limit(sptrsm_context *, size_t bytes);
 /* Host memory, page-locked on a CUDA context and so fast to copy from and to. Free it before the context is destroyed. */
 SPTRSM_API sptrsm_status sptrsm_host_alloc(void **out, sptrsm_context *, size_t bytes);

@@ -28,8 +28,8 @@ typedef struct {
   sptrsm_system system;
   sptrsm_op op;
   size_t device_memory; /* that each CUDA device may use; 0: all of it */
-  int threads;        /* 0: as many as the library chooses */
-  bool tuned_for_gpu; /* --p, --q or --select were given */
+  int threads;          /* 0: as many as the library chooses */
+  bool tuned_for_gpu;   /* --p, --q or --select were given */
   grid_choice grid;
   const void *plan; /* what an earlier run exported, which must outlive the solver; NULL: analyse */
   size_t plan_bytes;

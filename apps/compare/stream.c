@@ -223,8 +223,9 @@ static sptrsm_status compare_one(bool *wrong, const way *whole, const sptrsm_spa
   if (status == SPTRSM_OK) status = measure(&m, ways, s, b, nrhs);
   if (status == SPTRSM_OK) {
     const double least = m.transfer > m.ms[0] ? m.transfer : m.ms[0];
-    printf("%6lld %6d %10.2f %10.2f %10.2f %7.2f %9.1f %9.1f  %s  %s %s\n", (long long)nrhs, ways[1].info.panel, m.transfer, m.ms[0], m.ms[1],
-           m.ms[1] / least, whole->seconds, ways[1].seconds, m.same ? "same" : "OTHER", ways[1].info.method, ways[1].info.parameters);
+    printf("%6lld %6d %10.2f %10.2f %10.2f %7.2f %9.1f %9.1f  %s  %s %s\n", (long long)nrhs, ways[1].info.panel, m.transfer, m.ms[0],
+           m.ms[1], m.ms[1] / least, whole->seconds, ways[1].seconds, m.same ? "same" : "OTHER", ways[1].info.method,
+           ways[1].info.parameters);
     fflush(stdout);
     *wrong = *wrong || !m.same;
   }
@@ -243,7 +244,8 @@ static int compare(const settings *s, const sptrsm_sparse *T) {
   if (status == SPTRSM_OK) {
     printf("# n %d, %lld entries, plan %.2f GB, limit %.2f GB; X from B in device memory, C order; ms, seconds for matrix and plan\n", T->n,
            (long long)T->ptr[T->n], 1e-9 * (double)whole.info.plan_bytes, 1e-9 * (double)whole.info.plan_bytes / s->share);
-    printf("%6s %6s %10s %10s %10s %7s %9s %9s  %s\n", "nrhs", "panel", "transfer", "device", "streamed", "ratio", "made s", "made s", "bits");
+    printf("%6s %6s %10s %10s %10s %7s %9s %9s  %s\n", "nrhs", "panel", "transfer", "device", "streamed", "ratio", "made s", "made s",
+           "bits");
   }
   for (int k = 0; k < s->widths && status == SPTRSM_OK; k++) status = compare_one(&wrong, &whole, T, s, &b, s->nrhs[k]);
   close_way(&whole);

@@ -33,8 +33,8 @@ static sptrsm_status keep_limit(const sptrsm_context *context, size_t bytes, con
   if (context->memory_limit == 0) return SPTRSM_OK;
   SPTI_TRY(spti_gpu_room(&room, context, bytes));
   if (room >= bytes) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_MEMORY, "%s: %zu bytes of device memory are needed, the limit of %zu for this context leaves %zu", what, bytes,
-                   context->memory_limit, room);
+  return spti_fail(SPTRSM_ERR_MEMORY, "%s: %zu bytes of device memory are needed, the limit of %zu for this context leaves %zu", what,
+                   bytes, context->memory_limit, room);
 }
 
 sptrsm_status spti_alloc(const sptrsm_context *context, void *out, int64_t count, size_t bytes, const char *what) {

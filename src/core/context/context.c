@@ -83,8 +83,9 @@ sptrsm_status sptrsm_context_trim(sptrsm_context *context) {
 sptrsm_status sptrsm_context_set_memory_limit(sptrsm_context *context, size_t bytes) {
   if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_memory_limit: context is NULL");
   if (context->place == SPTRSM_HOST)
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_set_memory_limit: the limit is on device memory, and this context is on the host; "
-                                          "options.memory_limit is one on workspaces");
+    return spti_fail(SPTRSM_ERR_ARGUMENT,
+                     "sptrsm_context_set_memory_limit: the limit is on device memory, and this context is on the host; "
+                     "options.memory_limit is one on workspaces");
   SPTI_VISIT(context);
   return spti_gpu_set_limit(context, bytes);
 }

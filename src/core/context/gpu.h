@@ -33,8 +33,8 @@ sptrsm_status spti_gpu_trim(sptrsm_context *); /* waits; gives memory that was f
 sptrsm_status spti_gpu_set_stream(sptrsm_context *, void *stream);
 sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; leaves errors of kernels for spti_gpu_sync */
 sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost dependencies and errors of kernels */
-/* *out = bytes that context->memory_limit, which is set, leaves. What was freed counts until the work that used it is done: so the device is
- * waited for where fewer than `wanted` are left. */
+/* *out = bytes that context->memory_limit, which is set, leaves. What was freed counts until the work that used it is done: so the device
+ * is waited for where fewer than `wanted` are left. */
 sptrsm_status spti_gpu_room(size_t *out, const sptrsm_context *, size_t wanted);
 sptrsm_status spti_gpu_set_limit(sptrsm_context *, size_t bytes); /* also: memory beyond it is not kept for later use */
 sptrsm_status spti_gpu_alloc(const sptrsm_context *, void **out, size_t bytes, const char *what);

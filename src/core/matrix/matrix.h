@@ -56,8 +56,8 @@ sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); 
 /* Which storages are in device memory, a bit each; and frees those that are not among `kept`, which no plan uses. */
 unsigned spti_matrix_device_copies(const sptrsm_matrix *);
 void spti_matrix_drop_device_copies(sptrsm_matrix *, unsigned kept);
-size_t spti_matrix_bytes(const sptrsm_matrix *);                                /* of the arrays that it owns */
-void spti_matrix_retain(sptrsm_matrix *);                                       /* sptrsm_matrix_destroy releases */
+size_t spti_matrix_bytes(const sptrsm_matrix *); /* of the arrays that it owns */
+void spti_matrix_retain(sptrsm_matrix *);        /* sptrsm_matrix_destroy releases */
 void spti_matrix_add_dependant(sptrsm_matrix *, spti_dependant *);
 void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* one that was not added is ignored */
 

@@ -208,7 +208,7 @@ sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix,
   spti_plan_streamed_name(name, sizeof name, again.method);
   again.method = name;
   SPTI_TRY(spti_plan_create(out, matrix, op, &again));
-  snprintf((*out)->reason, sizeof (*out)->reason, "the memory limit has no room for the factor on the device");
+  snprintf((*out)->reason, sizeof(*out)->reason, "the memory limit has no room for the factor on the device");
   return SPTRSM_OK;
 }
 

@@ -15,8 +15,8 @@ typedef sptrsm_status (*spti_panel_bytes)(size_t *out, void *owner, int32_t pane
  * `least` right-hand sides, or all that *panel has at the beginning, are too many. */
 sptrsm_status spti_panel_fit(int32_t *panel, int32_t least, const sptrsm_context *, size_t limit, spti_panel_bytes, void *owner);
 
-/* The width with as many sweeps over the factor as *panel needs for `expected` right-hand sides, 0: unknown, and as equal sweeps as there may
- * be. For plans whose factor comes to the device once for each panel. */
+/* The width with as many sweeps over the factor as `panel` needs for `expected` right-hand sides, 0: unknown, and with sweeps as equal as
+ * they can be. For plans whose factor comes to the device once for each panel. */
 int32_t spti_panel_even(int32_t panel, int64_t expected);
 
 /* A plan that leaves no room for that many right-hand sides beside it is given up for one that streams, if there is one. */

@@ -43,13 +43,13 @@ sptrsm_status spti_plan_begin(sptrsm_plan **out, const sptrsm_matrix *, spti_op,
 /* From now on the plan follows sptrsm_matrix_set_values. */
 void spti_plan_follow_matrix(sptrsm_plan *);
 sptrsm_place spti_plan_view_place(const sptrsm_plan *); /* where the view is: the context's place, unless the method wants it elsewhere */
-void spti_plan_retain(const sptrsm_plan *); /* sptrsm_plan_destroy releases */
+void spti_plan_retain(const sptrsm_plan *);             /* sptrsm_plan_destroy releases */
 
 /* create.c: sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
 
-/* create.c: may a plan with this method be made once more as one that streams, if the memory limit of the context has no room for it; and the
- * name of the method that streams, with the parameters of `method`, which may be NULL. */
+/* create.c: may a plan with this method be made once more as one that streams, if the memory limit of the context has no room for it; and
+ * the name of the method that streams, with the parameters of `method`, which may be NULL. */
 bool spti_plan_may_stream(const sptrsm_context *, const char *method);
 void spti_plan_streamed_name(char *out, size_t size, const char *method);
 

@@ -63,7 +63,7 @@ static struct {
   const sptrsm_context *context;
   void *memory;
   size_t bytes;
-} *blocks;
+} * blocks;
 static size_t block_room;
 
 static size_t used_by(const sptrsm_context *context) {

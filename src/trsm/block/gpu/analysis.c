@@ -185,8 +185,7 @@ spti_block_values_args spti_block_args(const spti_block_settings *set, const spt
   return (spti_block_values_args){
       .bound = set->bound,
       .refine = single && set->refine > SPTI_BLOCK_REFINE_F32 ? SPTI_BLOCK_REFINE_F32 : set->refine,
-      .columns = {
-          .view = *v, .count = count, .window = window, .threads = threads_for(v, count, window), .scan_threads = SCAN_THREADS}};
+      .columns = {.view = *v, .count = count, .window = window, .threads = threads_for(v, count, window), .scan_threads = SCAN_THREADS}};
 }
 
 static sptrsm_status build(spti_block_analysis *a, const sptrsm_plan *plan) {

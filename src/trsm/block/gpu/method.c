@@ -32,9 +32,12 @@ spti_block_settings spti_block_defaults(void) {
 }
 
 sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32_t *tile, const spti_setting *more, const char *text) {
-  spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},       {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
-                          {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL}, {"bound", &s->bound, 0, INT32_MAX, NULL},
-                          {"refine", &s->refine, 0, INT32_MAX, NULL},          {"tile", tile, 8, 32, NULL},
+  spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},
+                          {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
+                          {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL},
+                          {"bound", &s->bound, 0, INT32_MAX, NULL},
+                          {"refine", &s->refine, 0, INT32_MAX, NULL},
+                          {"tile", tile, 8, 32, NULL},
                           {NULL, NULL, 0, 0, NULL}};
   const int count = (int)(sizeof known / sizeof *known);
   if (more) known[count - 1] = *more;

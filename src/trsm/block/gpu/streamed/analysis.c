@@ -7,8 +7,8 @@
 #include "core/context/gpu.h"
 #include "trsm/block/gpu/streamed/streamed.h"
 
-/* A piece takes this part of the memory limit: two buffers, and what new values need for a piece, are to leave most of it to right-hand sides,
- * also where L and U stream. Without a limit, this many bytes. Pieces of some megabytes are copied at full speed. */
+/* A piece takes this part of the memory limit: two buffers, and what new values need for a piece, are to leave most of it to right-hand
+ * sides, also where L and U stream. Without a limit, this many bytes. Pieces of some megabytes are copied at full speed. */
 enum { SHARE_OF_LIMIT = 32, PIECE_BYTES = 64 << 20 };
 enum { TIMES_THE_MATRIX = 64, NEVER_TOO_LARGE = 1 << 28 /* bytes; both as in block's analysis */ };
 
@@ -39,11 +39,8 @@ static spti_block_analysis analysis_of(const spti_streamed *s, const sptrsm_plan
 void spti_streamed_state(spti_block_state *out, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
                          void *image) {
   const spti_block_analysis a = analysis_of(s, plan, p, image);
-  *out = (spti_block_state){.panels = a.panels,
-                            .tiles = p->totals[SPTI_BLOCK_TILES],
-                            .levels = p->levels,
-                            .tile = s->tile,
-                            .steps = p->totals[SPTI_BLOCK_STEPS]};
+  *out = (spti_block_state){
+      .panels = a.panels, .tiles = p->totals[SPTI_BLOCK_TILES], .levels = p->levels, .tile = s->tile, .steps = p->totals[SPTI_BLOCK_STEPS]};
 }
 
 void spti_streamed_flagged(int32_t out[3], const spti_streamed *s, const sptrsm_plan *plan) {

@@ -1,9 +1,9 @@
-/* method.c -- block-streamed: `block` with the factor in page-locked host memory. Its panels come to the device in pieces, once for each panel
- * of right-hand sides: while the kernel of `block` solves with one piece, the next one is copied to the other of two buffers.
+/* method.c -- block-streamed: `block` with the factor in page-locked host memory. Its panels come to the device in pieces, once for each
+ * panel of right-hand sides: while the kernel of `block` solves with one piece, the next one is copied to the other of two buffers.
  * x(P,:) = inv(T(P,P)) (b(P,:) - sum of T(P,j) x(j,:)) for the panels P of a piece; the solutions of earlier pieces are there already.
  * Source: supernodal solves [davis2006, chapters 4 and 8], as `block`; what differs is where the factor is.
- * Wins: factors beyond the memory of the device, with many right-hand sides: with 8 bytes an entry the copy takes no longer than the solve
- * from some hundred right-hand sides on. Loses: wherever the factor fits into device memory; narrow blocks, for which the copy is all.
+ * Wins: factors beyond the memory of the device, with many right-hand sides. Loses: wherever the factor fits into device memory, since the
+ * copy takes several times as long as the solve.
  * Deterministic: yes; the bits are those of `block`, however many pieces there are. README.md has more. */
 #include <stdio.h>
 
@@ -116,7 +116,8 @@ static sptrsm_status send(workspace *w, const spti_streamed *s, int32_t k) {
   return spti_gpu_feed_send(w->feed, k, s->image + s->piece[k].at, s->piece[k].bytes);
 }
 
-static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t k, const spti_block_work *in, const spti_transfer *between) {
+static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t k, const spti_block_work *in,
+                                 const spti_transfer *between) {
   const spti_streamed *s = plan->state;
   spti_block_state piece;
   void *image;

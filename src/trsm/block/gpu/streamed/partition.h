@@ -13,8 +13,8 @@ typedef struct {
   int32_t *place_at;     /* [n]: place at each position */
 } spti_block_partition;
 
-/* Of a pull view in host memory; panels have at most `rows` rows, and at least `least` before they may end early. After a failure, too, call
- * spti_block_partition_free. */
+/* Of a pull view in host memory; panels have at most `rows` rows, and at least `least` before they may end early. After a failure, too,
+ * call spti_block_partition_free. */
 sptrsm_status spti_block_partition_make(spti_block_partition *out, const spti_view *, int32_t rows, int32_t least);
 void spti_block_partition_free(spti_block_partition *);
 

@@ -25,10 +25,10 @@ typedef struct {
   int32_t places;       /* the most of a piece */
   int64_t entries;      /* likewise */
   size_t working_bytes; /* of device memory, for the time of an analysis or of new values */
-  size_t largest; /* bytes of the largest piece */
-  char *image;    /* page-locked */
-  size_t bytes;   /* of image */
-  int64_t tiles;  /* of all pieces, with those of diagonal blocks */
+  size_t largest;       /* bytes of the largest piece */
+  char *image;          /* page-locked */
+  size_t bytes;         /* of image */
+  int64_t tiles;        /* of all pieces, with those of diagonal blocks */
 } spti_streamed;
 
 /* Makes all but set, tile and pieces, of plan->view in host memory. On the device it takes the lines and the image of one piece at a time.
