@@ -103,6 +103,14 @@ Test(cpp_eigen, dense_objects_of_every_layout) {
   cr_assert_eq(X.col(5), B.col(4) / 2);
   cr_assert(X.col(4).isZero(0) && X.col(6).isZero(0));
 
+  Eigen::SparseMatrix<double> two(1, 1);
+  two.insert(0, 0) = 2;
+  two.makeCompressed();
+  const double one_row[] = {2, 0, 4, 0, 6}; /* one row of a matrix stored by columns, with gaps: the step from column to column is the outer one */
+  const Eigen::Map<const Eigen::MatrixXd, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>> row(one_row, 1, 3, {2, 3});
+  const sptrsm::plan scalar(sptrsm::matrix(sptrsm::context(), sptrsm::sparse_view(two).triangle(SPTRSM_LOWER)));
+  cr_assert_eq(scalar.solve(row), Eigen::RowVector3d(1, 2, 3));
+
   std::vector<double> memory(N * NRHS);
   Eigen::Map<Eigen::MatrixXd> map(memory.data(), N, NRHS);
   plan.solve(B, map, 3.0);
@@ -130,6 +138,10 @@ Test(cpp_eigen, what_cannot_be_viewed_is_refused) {
   std::vector<double> memory(4 * N);
   Eigen::Map<Eigen::MatrixXd, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>> spread(memory.data(), N, 2, {2 * N, 2});
   refuse("inner stride of 2", [&] { sptrsm::view(spread); });
+  Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> repeated(memory.data(), N, 2, Eigen::OuterStride<>(0));
+  refuse("outer stride of 0", [&] { sptrsm::view(repeated); });
+  Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<>> constant(memory.data(), N, Eigen::InnerStride<>(0));
+  refuse("inner stride of 0", [&] { sptrsm::view(constant); });
   Eigen::SparseMatrix<double> ones = Eigen::MatrixXd::Ones(3, 3).sparseView();
   Eigen::SparseLU<Eigen::SparseMatrix<double>> lu(ones);
   refuse("info()", [&] { sptrsm::from_eigen(sptrsm::context(), lu); });

@@ -98,13 +98,14 @@ template <class C> auto view(C &&c) -> block<std::remove_pointer_t<decltype(c.da
   using M = std::remove_reference_t<C>;
   if constexpr (is_matrix<M>::value) {
     const int32_t n = narrow(c.rows(), "number of rows");
-    const bool spread = c.innerStride() != 1; /* a column of a matrix that is stored by rows, or a row of one stored by columns */
-    if (!spread)
-      return M::IsRowMajor ? row_major(c.data(), n, c.cols(), c.outerStride()) : column_major(c.data(), n, c.cols(), c.outerStride());
-    if (c.cols() == 1) return row_major(c.data(), n, 1, c.innerStride());
-    if (c.rows() == 1) return column_major(c.data(), 1, c.cols(), c.innerStride());
-    throw error(SPTRSM_ERR_UNSUPPORTED,
-                "a dense block with an inner stride of " + std::to_string(c.innerStride()) + " must be copied first");
+    const int64_t columns = c.cols(), inner = c.innerStride(), outer = c.outerStride(), length = M::IsRowMajor ? columns : n;
+    if (inner == 1 && (outer >= length || c.size() <= length)) /* else lines lie on each other */
+      return M::IsRowMajor ? row_major(c.data(), n, columns, outer) : column_major(c.data(), n, columns, outer);
+    const int64_t down = M::IsRowMajor ? outer : inner, across = M::IsRowMajor ? inner : outer;
+    if (columns == 1 && down > 0) return row_major(c.data(), n, 1, down); /* a column of a matrix that is stored by rows */
+    if (n == 1 && across > 0) return column_major(c.data(), 1, columns, across);
+    throw error(SPTRSM_ERR_UNSUPPORTED, "a dense block with an inner stride of " + std::to_string(inner) + " and an outer stride of " +
+                                            std::to_string(outer) + " must be copied first");
   } else {
     return column_major(c.data(), narrow(static_cast<int64_t>(c.size()), "length"), 1);
   }
