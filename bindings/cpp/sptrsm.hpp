@@ -112,8 +112,27 @@ template <class C> auto view(C &&c) -> block<std::remove_pointer_t<decltype(c.da
 }
 template <class C> using value_of = std::remove_const_t<std::remove_pointer_t<decltype(view(std::declval<C>()).data)>>;
 
+/* B and X of a solve in C. */
+template <class C, class = void> struct is_viewable : std::false_type {};
+template <class C> struct is_viewable<C, std::void_t<decltype(view(std::declval<C>()))>> : std::true_type {};
+template <class C> void need_numbers() {
+  static_assert(is_viewable<C>::value, "B must have its numbers in memory: call eval() of an expression first");
+}
+template <class C> sptrsm_block c_read(const C &B) {
+  need_numbers<const C &>();
+  return view(B).c();
+}
+template <class C> sptrsm_block c_written(C &X) {
+  static_assert(!std::is_const_v<std::remove_pointer_t<decltype(view(X).data)>>, "X is written, but its numbers are const");
+  return view(X).c();
+}
+
 /* An empty object of B's kind and shape: a Matrix for Eigen's dense objects, else a std::vector. */
+template <class T> void like(const block<T> &) {
+  static_assert(sizeof(T) == 0, "solve(B) makes an X like B, but a block is only a view: call solve(B, X)");
+}
 template <class C> auto like(const C &B) {
+  need_numbers<const C &>();
   if constexpr (is_matrix<C>::value) {
     typename C::PlainObject X;
     X.resize(B.rows(), B.cols());
@@ -246,8 +265,8 @@ public:
 
 private:
   template <class In, class Out> void run(sptrsm_workspace *workspace, const In &B, Out &X, value_of<Out &> alpha) const {
-    const sptrsm_block from = view(B).c();
-    sptrsm_block to = view(X).c();
+    const sptrsm_block from = c_read(B);
+    sptrsm_block to = c_written(X);
     check(sptrsm_solve(get(), workspace, &alpha, &from, &to));
   }
 };
@@ -273,8 +292,8 @@ public:
   /* op(S) X = alpha B. X may be B. */
   template <class In, class Out>
   void solve(const In &B, Out &&X, sptrsm_system system = SPTRSM_SYS_A, sptrsm_op op = SPTRSM_N, value_of<Out> alpha = 1) {
-    const sptrsm_block from = view(B).c();
-    sptrsm_block to = view(X).c();
+    const sptrsm_block from = c_read(B);
+    sptrsm_block to = c_written(X);
     check(sptrsm_direct_solve(get(), system, op, &alpha, &from, &to));
   }
   template <class In> auto solve(const In &B) {
@@ -288,8 +307,8 @@ public:
   /* Refines the solutions X of A X = B in place. bounds: also estimate the forward errors, which takes about five more solves. */
   template <class In, class Out>
   refinement refine(const In &B, Out &&X, bool bounds = false, const sptrsm_refine_options &chosen = refine_options()) {
-    const sptrsm_block from = view(B).c();
-    sptrsm_block to = view(X).c();
+    const sptrsm_block from = c_read(B);
+    sptrsm_block to = c_written(X);
     const auto count = static_cast<size_t>(std::max<int64_t>(from.nrhs, 0));
     refinement out = {std::vector<double>(count), std::vector<double>(bounds ? count : 0), 0};
     sptrsm_refine_result result = {};
