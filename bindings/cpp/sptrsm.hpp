@@ -115,11 +115,8 @@ template <class C> using value_of = std::remove_const_t<std::remove_pointer_t<de
 /* B and X of a solve in C. */
 template <class C, class = void> struct is_viewable : std::false_type {};
 template <class C> struct is_viewable<C, std::void_t<decltype(view(std::declval<C>()))>> : std::true_type {};
-template <class C> void need_numbers() {
-  static_assert(is_viewable<C>::value, "B must have its numbers in memory: call eval() of an expression first");
-}
 template <class C> sptrsm_block c_read(const C &B) {
-  need_numbers<const C &>();
+  static_assert(is_viewable<const C &>::value, "B must have its numbers in memory: call eval() of an expression first");
   return view(B).c();
 }
 template <class C> sptrsm_block c_written(C &X) {
@@ -132,7 +129,7 @@ template <class T> void like(const block<T> &) {
   static_assert(sizeof(T) == 0, "solve(B) makes an X like B, but a block is only a view: call solve(B, X)");
 }
 template <class C> auto like(const C &B) {
-  need_numbers<const C &>();
+  static_assert(is_viewable<const C &>::value, "B must have its numbers in memory: call eval() of an expression first");
   if constexpr (is_matrix<C>::value) {
     typename C::PlainObject X;
     X.resize(B.rows(), B.cols());
@@ -226,7 +223,7 @@ public:
 
   void set_threads(int threads) { check(sptrsm_context_set_threads(get(), threads)); }
   void sync() { check(sptrsm_context_sync(get())); }
-  std::string describe() const { return sptrsm_context_describe(get()); }
+  std::string describe() const { return get() ? sptrsm_context_describe(get()) : "moved to another handle"; }
 
 private:
   context(sptrsm_place place, int device, void *stream) : handle(sptrsm_context_create, place, device, stream) {}
@@ -255,6 +252,7 @@ public:
   template <class In, class Out> void solve(const In &B, Out &&X, value_of<Out> alpha = 1) const { run(nullptr, B, X, alpha); }
   template <class In, class Out>
   void solve(const handle<sptrsm_workspace> &workspace, const In &B, Out &&X, value_of<Out> alpha = 1) const {
+    if (!workspace.get()) throw error(SPTRSM_ERR_ARGUMENT, "the workspace was moved to another handle");
     run(workspace.get(), B, X, alpha);
   }
   template <class In> auto solve(const In &B) const {
@@ -323,6 +321,20 @@ public:
 
 /* ---- factors of Eigen ---- */
 
+/* L D U = P_r A P_c^T, where the permutations say where a row and a column go. U nullptr: L^H; D nullptr: the identity. */
+inline direct from_parts(const context &context, const sptrsm_sparse &L, const sptrsm_sparse *U, const void *D,
+                         const std::vector<int32_t> &rows, const std::vector<int32_t> &columns, const sptrsm_options &chosen) {
+  factors set;
+  set.L = &L;
+  set.U = U;
+  set.u_kind = U ? SPTRSM_U_GIVEN : SPTRSM_U_IS_LH;
+  set.D = D;
+  set.perm_row = rows.empty() ? nullptr : rows.data(); /* empty with NaturalOrdering */
+  set.perm_col = columns.empty() ? nullptr : columns.data();
+  set.row_convention = SPTRSM_SCATTER;
+  set.col_convention = SPTRSM_GATHER;
+  return direct(context, set, chosen);
+}
 #if defined EIGEN_SPARSELU_MODULE_H || defined EIGEN_SPARSECHOLESKY_MODULE_H
 template <class Solver> void need_success(const Solver &solver) {
   if (solver.info() != Eigen::Success) throw error(SPTRSM_ERR_ARGUMENT, "Eigen's factorisation is missing or failed: look at its info()");
@@ -355,15 +367,7 @@ direct from_eigen(const context &context, const Eigen::SparseLU<Matrix, Ordering
 
   const sparse_view L_view(L), U_view(U);
   const sptrsm_sparse L_unit = L_view.triangle(SPTRSM_LOWER, SPTRSM_UNIT), U_all = U_view.triangle(SPTRSM_UPPER);
-  const std::vector<int32_t> rows = indices_of(lu.rowsPermutation()), columns = indices_of(lu.colsPermutation());
-  factors set;
-  set.L = &L_unit;
-  set.U = &U_all;
-  set.perm_row = rows.data();
-  set.perm_col = columns.data();
-  set.row_convention = SPTRSM_SCATTER;
-  set.col_convention = SPTRSM_GATHER;
-  return direct(context, set, chosen);
+  return from_parts(context, L_unit, &U_all, nullptr, indices_of(lu.rowsPermutation()), indices_of(lu.colsPermutation()), chosen);
 }
 #endif
 
@@ -373,16 +377,8 @@ template <class Solver>
 direct from_cholesky(const context &context, const Solver &solver, sptrsm_diag diag, const void *D, const sptrsm_options &chosen) {
   need_success(solver);
   const sparse_view stored(solver.matrixL().nestedExpression());
-  const sptrsm_sparse L = stored.triangle(SPTRSM_LOWER, diag);
-  const std::vector<int32_t> permutation = indices_of(solver.permutationP());
-  factors set;
-  set.L = &L;
-  set.u_kind = SPTRSM_U_IS_LH;
-  set.D = D;
-  set.perm_row = set.perm_col = permutation.empty() ? nullptr : permutation.data(); /* empty with NaturalOrdering */
-  set.row_convention = SPTRSM_SCATTER;
-  set.col_convention = SPTRSM_GATHER;
-  return direct(context, set, chosen);
+  const std::vector<int32_t> P = indices_of(solver.permutationP());
+  return from_parts(context, stored.triangle(SPTRSM_LOWER, diag), nullptr, D, P, P, chosen);
 }
 template <class Matrix, int UpLo, class Ordering>
 direct from_eigen(const context &context, const Eigen::SimplicialLLT<Matrix, UpLo, Ordering> &llt,
