@@ -11,7 +11,7 @@
  *
  * Errors: every failing call throws sptrsm::error with the status and the message of the C function. Destructors do not throw.
  * Ownership: context, matrix, plan, workspace and direct own one object each; they can be moved, not copied, and ended in any order. get()
- *   lends the C object for functions that have no counterpart here. Views own nothing.
+ *   lends the C object for functions that have no counterpart here. Blocks and triangles own nothing.
  * Threads, sizes, and what every argument means: sptrsm.h.
  */
 #ifndef SPTRSM_HPP
@@ -140,7 +140,8 @@ template <class C> auto like(const C &B) {
 }
 
 /* A sparse matrix of Eigen (SparseMatrix or a Map of one, compressed, by rows or by columns) in the library's terms. Values are borrowed,
- * and so are inner indices of 32 bits; outer indices and inner indices of 64 bits are converted. The matrix must outlive the view. */
+ * and so are inner indices of 32 bits; outer indices and inner indices of 64 bits are converted. The matrix must outlive the view, and a
+ * view, which so has a name, what its functions return and what is made of that with SPTRSM_BORROW. */
 class sparse_view {
 public:
   template <class M>
@@ -161,12 +162,14 @@ public:
   sparse_view(const sparse_view &) = delete;
   sparse_view &operator=(const sparse_view &) = delete;
 
-  sptrsm_sparse triangle(sptrsm_uplo uplo, sptrsm_diag diag = SPTRSM_NONUNIT) const {
+  sptrsm_sparse triangle(sptrsm_uplo uplo, sptrsm_diag diag = SPTRSM_NONUNIT) const & {
     return {format_, dtype_, uplo, diag, SPTRSM_HOST, n_, ptr_.data(), idx_, val_};
   }
-  sptrsm_square square(sptrsm_symmetry symmetry = SPTRSM_GENERAL) const {
+  sptrsm_square square(sptrsm_symmetry symmetry = SPTRSM_GENERAL) const & {
     return {format_, dtype_, symmetry, SPTRSM_HOST, n_, ptr_.data(), idx_, val_};
   }
+  sptrsm_sparse triangle(sptrsm_uplo, sptrsm_diag = SPTRSM_NONUNIT) && = delete;
+  sptrsm_square square(sptrsm_symmetry = SPTRSM_GENERAL) && = delete;
 
 private:
   sptrsm_format format_;
