@@ -139,9 +139,8 @@ template <class C> auto like(const C &B) {
   }
 }
 
-/* A sparse matrix of Eigen (SparseMatrix or a Map of one, compressed, by rows or by columns) in the library's terms. Values are borrowed,
- * and so are inner indices of 32 bits; outer indices and inner indices of 64 bits are converted. The matrix must outlive the view, and a
- * view, which so has a name, what its functions return and what is made of that with SPTRSM_BORROW. */
+/* A compressed SparseMatrix of Eigen, or a Map of one. Values and inner indices of 32 bits are borrowed, all others converted. The matrix must
+ * outlive the view; the view, which so has a name, what its functions return, and what is made of that with SPTRSM_BORROW. */
 class sparse_view {
 public:
   template <class M>
