@@ -111,7 +111,7 @@ Test(cpp_eigen, dense_objects_of_every_layout) {
   Eigen::SparseMatrix<double> two(1, 1);
   two.insert(0, 0) = 2;
   two.makeCompressed();
-  const double one_row[] = {2, 0, 4, 0, 6}; /* one row of a matrix stored by columns, with gaps: the step from column to column is the outer one */
+  const double one_row[] = {2, 0, 4, 0, 6}; /* one row of a matrix stored by columns, with gaps: the step is the outer one */
   const Eigen::Map<const Eigen::MatrixXd, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>> row(one_row, 1, 3, {2, 3});
   const sptrsm::sparse_view two_view(two);
   const sptrsm::plan scalar(sptrsm::matrix(sptrsm::context(), two_view.triangle(SPTRSM_LOWER)));

@@ -139,7 +139,7 @@ template <class C> auto like(const C &B) {
   }
 }
 
-/* A compressed SparseMatrix of Eigen, or a Map of one. Values and inner indices of 32 bits are borrowed, all others converted. The matrix must
+/* A compressed SparseMatrix of Eigen, or a Map of one. Values and inner indices of 32 bits are borrowed, others converted. The matrix must
  * outlive the view; the view, which so has a name, what its functions return, and what is made of that with SPTRSM_BORROW. */
 class sparse_view {
 public:

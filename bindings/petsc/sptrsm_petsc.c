@@ -21,7 +21,7 @@ typedef struct {
   Mat petsc;   /* PETSc's factor */
   IS row, col; /* its ordering */
   sptrsm_context *context;
-  sptrsm_direct *direct; /* NULL: not analysed */
+  sptrsm_direct *direct;   /* NULL: not analysed */
   PetscBool is_factorised; /* direct has the values of the latest factorisation */
 } factor;
 
