@@ -14,7 +14,8 @@
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, 10,000 random cases of each property, and both wheels: at most 50 MB, solving
 #                  without a compiler
-#   bindings       the bindings with Octave and PETSc, which test.sh does not install, and the pages that show them; none is skipped
+#   bindings       the bindings with Octave and PETSc, and completions with zsh and fish, which test.sh does not install, and the pages that
+#                  show them; none is skipped
 #   chroot         both README commands on a bare Debian 12, in a chroot that debootstrap makes (needs root)
 #   packages       Debian packages, built in one such chroot, pass lintian and solve in another that has nothing else
 #   packages-cuda  those with the CUDA methods, built with nvcc here, pass lintian and, unpacked beside CUDA, solve on the host
@@ -157,11 +158,13 @@ part_python() {
 
 part_bindings() {
   need octave-cli octave
+  need zsh zsh # cli_programs passes over shells that are missing
+  need fish fish
   need mkoctfile octave-dev
   need_header petsc/petscmat.h petsc-dev
   install_missing
   scripts/test.sh >build/bindings-build.log 2>&1 || { tail -n 20 build/bindings-build.log; return 1; } # so that build/test has them
-  ctest --test-dir build/test --output-on-failure -R 'bindings|pages_tutorials_matlab' | tee build/bindings.log || return 1
+  ctest --test-dir build/test --output-on-failure -R 'bindings|pages_tutorials_matlab|cli_completion' | tee build/bindings.log || return 1
   ! grep -F '(Skipped)' build/bindings.log
 }
 

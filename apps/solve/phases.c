@@ -78,13 +78,14 @@ int open_files(run *r) {
 
 int create_solver(run *r, const sptrsm_file_factors *F, const solver_request *request) {
   int code = solver_create(&r->solver, F, request);
-  if (code != CLI_OK || r->profile == NULL || request->device.place != SPTRSM_HOST) return code;
-  return cli_fail(sptrsm_context_set_trace(r->solver.context, profile_trace, r->profile));
+  for (int k = 0; k < r->solver.members && code == CLI_OK && r->profile; k++)
+    if (r->solver.place[k] == SPTRSM_HOST) code = cli_fail(profile_watch(r->profile, k, solver_member(&r->solver, k).context));
+  return code;
 }
 
 sptrsm_status solve_columns(run *r, int member, const solver_columns *c, int64_t first) {
   const double begin = cli_now();
-  if (member == 0) profile_base(r->profile, r->refined.on ? -1 : first + c->begin); /* refinement solves for blocks of its own */
+  profile_base(r->profile, member, r->refined.on ? -1 : first + c->begin); /* refinement solves for blocks of its own */
   sptrsm_status status = r->refined.on ? refine_run(&r->refined, &r->solver, member, c, first) : solver_run(&r->solver, member, c);
   profile_span(r->profile, "solve", begin, first + c->begin, c->end - c->begin);
   return status;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cli.h"
+#include "common/solver.h"
 
 /* A viewer copes with about as many spans; later ones are counted. */
 enum { MOST_SPANS = 1 << 18, MOST_NAMED = 256 };
@@ -19,10 +19,16 @@ typedef struct {
   int thread;          /* its number, or HELPERS + k: helper k of cli_share, which is a new thread each time */
 } span;
 
+typedef struct {
+  profile *profile;
+  int64_t base; /* the column that is the first one of its block; -1: not known */
+} watched;
+
 struct profile {
   pthread_mutex_t lock;
   double start;
-  int64_t first_column, base;
+  int64_t first_column;
+  watched members[DEVICES_MAX];
   span *spans;
   int64_t count, room, lost; /* lost: beyond MOST_SPANS */
   bool lacked_memory;
@@ -55,14 +61,19 @@ double profile_span(profile *p, const char *what, double begin, int64_t first, i
   return end - begin;
 }
 
-void profile_base(profile *p, int64_t first) {
-  if (p) p->base = first;
+void profile_base(profile *p, int member, int64_t first) {
+  if (p) p->members[member].base = first;
 }
 
-void profile_trace(void *user, const sptrsm_span *s) {
-  profile *p = user;
-  const bool known = p->base >= 0;
-  keep(p, &(span){s->step, s->begin, s->end, known ? p->base + s->first : 0, known ? s->nrhs : 0, gettid()});
+static void keep_step(void *user, const sptrsm_span *s) {
+  const watched *w = user;
+  const bool known = w->base >= 0;
+  keep(w->profile, &(span){s->step, s->begin, s->end, known ? w->base + s->first : 0, known ? s->nrhs : 0, gettid()});
+}
+
+sptrsm_status profile_watch(profile *p, int member, sptrsm_context *context) {
+  p->members[member].profile = p;
+  return sptrsm_context_set_trace(context, keep_step, &p->members[member]);
 }
 
 static void keep_piece(void *argument, double begin, int member) {

@@ -66,6 +66,10 @@ Test(cpp_eigen, factors_real_and_complex) {
 
 Test(cpp_eigen, factors_with_indices_of_64_bits) { factors<double, int64_t>(); }
 
+template <class View, class = void> struct has_triangle : std::false_type {};
+template <class View> struct has_triangle<View, std::void_t<decltype(std::declval<View>().triangle(SPTRSM_LOWER))>> : std::true_type {};
+static_assert(has_triangle<const sptrsm::sparse_view &>::value && !has_triangle<sptrsm::sparse_view>::value, "it would dangle");
+
 template <class Matrix> static void triangles() {
   const Matrix L = sparse<Matrix>(true).template triangularView<Eigen::Lower>();
   const sptrsm::sparse_view view(L);
@@ -90,7 +94,8 @@ Test(cpp_eigen, dense_objects_of_every_layout) {
   Eigen::SparseMatrix<double> I(N, N);
   I.setIdentity();
   I *= 2;
-  const sptrsm::plan plan(sptrsm::matrix(sptrsm::context(), sptrsm::sparse_view(I).triangle(SPTRSM_LOWER)));
+  const sptrsm::sparse_view I_view(I);
+  const sptrsm::plan plan(sptrsm::matrix(sptrsm::context(), I_view.triangle(SPTRSM_LOWER)));
   const Eigen::MatrixXd B = dense<double>(N, NRHS);
   const RowMajor by_rows = B;
   cr_assert_eq(plan.solve(by_rows), B / 2);
@@ -102,6 +107,15 @@ Test(cpp_eigen, dense_objects_of_every_layout) {
   plan.solve(by_rows.col(4), X.col(5)); /* one column of a matrix stored by rows */
   cr_assert_eq(X.col(5), B.col(4) / 2);
   cr_assert(X.col(4).isZero(0) && X.col(6).isZero(0));
+
+  Eigen::SparseMatrix<double> two(1, 1);
+  two.insert(0, 0) = 2;
+  two.makeCompressed();
+  const double one_row[] = {2, 0, 4, 0, 6}; /* one row of a matrix stored by columns, with gaps: the step is the outer one */
+  const Eigen::Map<const Eigen::MatrixXd, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>> row(one_row, 1, 3, {2, 3});
+  const sptrsm::sparse_view two_view(two);
+  const sptrsm::plan scalar(sptrsm::matrix(sptrsm::context(), two_view.triangle(SPTRSM_LOWER)));
+  cr_assert_eq(scalar.solve(row), Eigen::RowVector3d(1, 2, 3));
 
   std::vector<double> memory(N * NRHS);
   Eigen::Map<Eigen::MatrixXd> map(memory.data(), N, NRHS);
@@ -130,6 +144,10 @@ Test(cpp_eigen, what_cannot_be_viewed_is_refused) {
   std::vector<double> memory(4 * N);
   Eigen::Map<Eigen::MatrixXd, 0, Eigen::Stride<Eigen::Dynamic, Eigen::Dynamic>> spread(memory.data(), N, 2, {2 * N, 2});
   refuse("inner stride of 2", [&] { sptrsm::view(spread); });
+  Eigen::Map<Eigen::MatrixXd, 0, Eigen::OuterStride<>> repeated(memory.data(), N, 2, Eigen::OuterStride<>(0));
+  refuse("outer stride of 0", [&] { sptrsm::view(repeated); });
+  Eigen::Map<Eigen::VectorXd, 0, Eigen::InnerStride<>> constant(memory.data(), N, Eigen::InnerStride<>(0));
+  refuse("inner stride of 0", [&] { sptrsm::view(constant); });
   Eigen::SparseMatrix<double> ones = Eigen::MatrixXd::Ones(3, 3).sparseView();
   Eigen::SparseLU<Eigen::SparseMatrix<double>> lu(ones);
   refuse("info()", [&] { sptrsm::from_eigen(sptrsm::context(), lu); });

@@ -11,7 +11,7 @@
  *
  * Errors: every failing call throws sptrsm::error with the status and the message of the C function. Destructors do not throw.
  * Ownership: context, matrix, plan, workspace and direct own one object each; they can be moved, not copied, and ended in any order. get()
- *   lends the C object for functions that have no counterpart here. Views own nothing.
+ *   lends the C object for functions that have no counterpart here. Blocks and triangles own nothing.
  * Threads, sizes, and what every argument means: sptrsm.h.
  */
 #ifndef SPTRSM_HPP
@@ -98,21 +98,38 @@ template <class C> auto view(C &&c) -> block<std::remove_pointer_t<decltype(c.da
   using M = std::remove_reference_t<C>;
   if constexpr (is_matrix<M>::value) {
     const int32_t n = narrow(c.rows(), "number of rows");
-    const bool spread = c.innerStride() != 1; /* a column of a matrix that is stored by rows, or a row of one stored by columns */
-    if (!spread)
-      return M::IsRowMajor ? row_major(c.data(), n, c.cols(), c.outerStride()) : column_major(c.data(), n, c.cols(), c.outerStride());
-    if (c.cols() == 1) return row_major(c.data(), n, 1, c.innerStride());
-    if (c.rows() == 1) return column_major(c.data(), 1, c.cols(), c.innerStride());
-    throw error(SPTRSM_ERR_UNSUPPORTED,
-                "a dense block with an inner stride of " + std::to_string(c.innerStride()) + " must be copied first");
+    const int64_t columns = c.cols(), inner = c.innerStride(), outer = c.outerStride(), length = M::IsRowMajor ? columns : n;
+    if (inner == 1 && (outer >= length || c.size() <= length)) /* else lines lie on each other */
+      return M::IsRowMajor ? row_major(c.data(), n, columns, outer) : column_major(c.data(), n, columns, outer);
+    const int64_t down = M::IsRowMajor ? outer : inner, across = M::IsRowMajor ? inner : outer;
+    if (columns == 1 && down > 0) return row_major(c.data(), n, 1, down); /* a column of a matrix that is stored by rows */
+    if (n == 1 && across > 0) return column_major(c.data(), 1, columns, across);
+    throw error(SPTRSM_ERR_UNSUPPORTED, "a dense block with an inner stride of " + std::to_string(inner) + " and an outer stride of " +
+                                            std::to_string(outer) + " must be copied first");
   } else {
     return column_major(c.data(), narrow(static_cast<int64_t>(c.size()), "length"), 1);
   }
 }
 template <class C> using value_of = std::remove_const_t<std::remove_pointer_t<decltype(view(std::declval<C>()).data)>>;
 
+/* B and X of a solve in C. */
+template <class C, class = void> struct is_viewable : std::false_type {};
+template <class C> struct is_viewable<C, std::void_t<decltype(view(std::declval<C>()))>> : std::true_type {};
+template <class C> sptrsm_block c_read(const C &B) {
+  static_assert(is_viewable<const C &>::value, "B must have its numbers in memory: call eval() of an expression first");
+  return view(B).c();
+}
+template <class C> sptrsm_block c_written(C &X) {
+  static_assert(!std::is_const_v<std::remove_pointer_t<decltype(view(X).data)>>, "X is written, but its numbers are const");
+  return view(X).c();
+}
+
 /* An empty object of B's kind and shape: a Matrix for Eigen's dense objects, else a std::vector. */
+template <class T> void like(const block<T> &) {
+  static_assert(sizeof(T) == 0, "solve(B) makes an X like B, but a block is only a view: call solve(B, X)");
+}
 template <class C> auto like(const C &B) {
+  static_assert(is_viewable<const C &>::value, "B must have its numbers in memory: call eval() of an expression first");
   if constexpr (is_matrix<C>::value) {
     typename C::PlainObject X;
     X.resize(B.rows(), B.cols());
@@ -122,8 +139,8 @@ template <class C> auto like(const C &B) {
   }
 }
 
-/* A sparse matrix of Eigen (SparseMatrix or a Map of one, compressed, by rows or by columns) in the library's terms. Values are borrowed,
- * and so are inner indices of 32 bits; outer indices and inner indices of 64 bits are converted. The matrix must outlive the view. */
+/* A compressed SparseMatrix of Eigen, or a Map of one. Values and inner indices of 32 bits are borrowed, others converted. The matrix must
+ * outlive the view; the view, which so has a name, what its functions return, and what is made of that with SPTRSM_BORROW. */
 class sparse_view {
 public:
   template <class M>
@@ -144,12 +161,14 @@ public:
   sparse_view(const sparse_view &) = delete;
   sparse_view &operator=(const sparse_view &) = delete;
 
-  sptrsm_sparse triangle(sptrsm_uplo uplo, sptrsm_diag diag = SPTRSM_NONUNIT) const {
+  sptrsm_sparse triangle(sptrsm_uplo uplo, sptrsm_diag diag = SPTRSM_NONUNIT) const & {
     return {format_, dtype_, uplo, diag, SPTRSM_HOST, n_, ptr_.data(), idx_, val_};
   }
-  sptrsm_square square(sptrsm_symmetry symmetry = SPTRSM_GENERAL) const {
+  sptrsm_square square(sptrsm_symmetry symmetry = SPTRSM_GENERAL) const & {
     return {format_, dtype_, symmetry, SPTRSM_HOST, n_, ptr_.data(), idx_, val_};
   }
+  sptrsm_sparse triangle(sptrsm_uplo, sptrsm_diag = SPTRSM_NONUNIT) && = delete;
+  sptrsm_square square(sptrsm_symmetry = SPTRSM_GENERAL) && = delete;
 
 private:
   sptrsm_format format_;
@@ -206,7 +225,7 @@ public:
 
   void set_threads(int threads) { check(sptrsm_context_set_threads(get(), threads)); }
   void sync() { check(sptrsm_context_sync(get())); }
-  std::string describe() const { return sptrsm_context_describe(get()); }
+  std::string describe() const { return get() ? sptrsm_context_describe(get()) : "moved to another handle"; }
 
 private:
   context(sptrsm_place place, int device, void *stream) : handle(sptrsm_context_create, place, device, stream) {}
@@ -235,6 +254,7 @@ public:
   template <class In, class Out> void solve(const In &B, Out &&X, value_of<Out> alpha = 1) const { run(nullptr, B, X, alpha); }
   template <class In, class Out>
   void solve(const handle<sptrsm_workspace> &workspace, const In &B, Out &&X, value_of<Out> alpha = 1) const {
+    if (!workspace.get()) throw error(SPTRSM_ERR_ARGUMENT, "the workspace was moved to another handle");
     run(workspace.get(), B, X, alpha);
   }
   template <class In> auto solve(const In &B) const {
@@ -245,8 +265,8 @@ public:
 
 private:
   template <class In, class Out> void run(sptrsm_workspace *workspace, const In &B, Out &X, value_of<Out &> alpha) const {
-    const sptrsm_block from = view(B).c();
-    sptrsm_block to = view(X).c();
+    const sptrsm_block from = c_read(B);
+    sptrsm_block to = c_written(X);
     check(sptrsm_solve(get(), workspace, &alpha, &from, &to));
   }
 };
@@ -272,8 +292,8 @@ public:
   /* op(S) X = alpha B. X may be B. */
   template <class In, class Out>
   void solve(const In &B, Out &&X, sptrsm_system system = SPTRSM_SYS_A, sptrsm_op op = SPTRSM_N, value_of<Out> alpha = 1) {
-    const sptrsm_block from = view(B).c();
-    sptrsm_block to = view(X).c();
+    const sptrsm_block from = c_read(B);
+    sptrsm_block to = c_written(X);
     check(sptrsm_direct_solve(get(), system, op, &alpha, &from, &to));
   }
   template <class In> auto solve(const In &B) {
@@ -287,8 +307,8 @@ public:
   /* Refines the solutions X of A X = B in place. bounds: also estimate the forward errors, which takes about five more solves. */
   template <class In, class Out>
   refinement refine(const In &B, Out &&X, bool bounds = false, const sptrsm_refine_options &chosen = refine_options()) {
-    const sptrsm_block from = view(B).c();
-    sptrsm_block to = view(X).c();
+    const sptrsm_block from = c_read(B);
+    sptrsm_block to = c_written(X);
     const auto count = static_cast<size_t>(std::max<int64_t>(from.nrhs, 0));
     refinement out = {std::vector<double>(count), std::vector<double>(bounds ? count : 0), 0};
     sptrsm_refine_result result = {};
@@ -303,6 +323,20 @@ public:
 
 /* ---- factors of Eigen ---- */
 
+/* L D U = P_r A P_c^T, where the permutations say where a row and a column go. U nullptr: L^H; D nullptr: the identity. */
+inline direct from_parts(const context &context, const sptrsm_sparse &L, const sptrsm_sparse *U, const void *D,
+                         const std::vector<int32_t> &rows, const std::vector<int32_t> &columns, const sptrsm_options &chosen) {
+  factors set;
+  set.L = &L;
+  set.U = U;
+  set.u_kind = U ? SPTRSM_U_GIVEN : SPTRSM_U_IS_LH;
+  set.D = D;
+  set.perm_row = rows.empty() ? nullptr : rows.data(); /* empty with NaturalOrdering */
+  set.perm_col = columns.empty() ? nullptr : columns.data();
+  set.row_convention = SPTRSM_SCATTER;
+  set.col_convention = SPTRSM_GATHER;
+  return direct(context, set, chosen);
+}
 #if defined EIGEN_SPARSELU_MODULE_H || defined EIGEN_SPARSECHOLESKY_MODULE_H
 template <class Solver> void need_success(const Solver &solver) {
   if (solver.info() != Eigen::Success) throw error(SPTRSM_ERR_ARGUMENT, "Eigen's factorisation is missing or failed: look at its info()");
@@ -335,15 +369,7 @@ direct from_eigen(const context &context, const Eigen::SparseLU<Matrix, Ordering
 
   const sparse_view L_view(L), U_view(U);
   const sptrsm_sparse L_unit = L_view.triangle(SPTRSM_LOWER, SPTRSM_UNIT), U_all = U_view.triangle(SPTRSM_UPPER);
-  const std::vector<int32_t> rows = indices_of(lu.rowsPermutation()), columns = indices_of(lu.colsPermutation());
-  factors set;
-  set.L = &L_unit;
-  set.U = &U_all;
-  set.perm_row = rows.data();
-  set.perm_col = columns.data();
-  set.row_convention = SPTRSM_SCATTER;
-  set.col_convention = SPTRSM_GATHER;
-  return direct(context, set, chosen);
+  return from_parts(context, L_unit, &U_all, nullptr, indices_of(lu.rowsPermutation()), indices_of(lu.colsPermutation()), chosen);
 }
 #endif
 
@@ -353,16 +379,8 @@ template <class Solver>
 direct from_cholesky(const context &context, const Solver &solver, sptrsm_diag diag, const void *D, const sptrsm_options &chosen) {
   need_success(solver);
   const sparse_view stored(solver.matrixL().nestedExpression());
-  const sptrsm_sparse L = stored.triangle(SPTRSM_LOWER, diag);
-  const std::vector<int32_t> permutation = indices_of(solver.permutationP());
-  factors set;
-  set.L = &L;
-  set.u_kind = SPTRSM_U_IS_LH;
-  set.D = D;
-  set.perm_row = set.perm_col = permutation.empty() ? nullptr : permutation.data(); /* empty with NaturalOrdering */
-  set.row_convention = SPTRSM_SCATTER;
-  set.col_convention = SPTRSM_GATHER;
-  return direct(context, set, chosen);
+  const std::vector<int32_t> P = indices_of(solver.permutationP());
+  return from_parts(context, stored.triangle(SPTRSM_LOWER, diag), nullptr, D, P, P, chosen);
 }
 template <class Matrix, int UpLo, class Ordering>
 direct from_eigen(const context &context, const Eigen::SimplicialLLT<Matrix, UpLo, Ordering> &llt,

@@ -54,18 +54,6 @@ Test(cpp, options_reach_the_plan) {
   cr_assert(equal<double>(plan.solve(std::vector<double>{4, 17, 15}).data(), {1, 2, 3}));
 }
 
-Test(cpp, handles_move_and_new_values_are_used) {
-  sptrsm::context context;
-  sptrsm::matrix first = lower<double>(context), L = std::move(first);
-  cr_assert_null(first.get());
-  sptrsm::plan plan(L);
-  const double val[] = {1, 1, 1, 1, 1};
-  L.set_values(val);
-  L = lower<double>(context); /* ends the handle; the plan goes on with what it was made from */
-  cr_assert(equal<double>(plan.solve(std::vector<double>{1, 3, 5}).data(), {1, 2, 3}));
-  static_assert(!std::is_copy_constructible_v<sptrsm::plan> && std::is_nothrow_move_constructible_v<sptrsm::plan>);
-}
-
 template <class Call> static void refuse(sptrsm_status status, const char *message, Call call) {
   try {
     call();
@@ -75,6 +63,24 @@ template <class Call> static void refuse(sptrsm_status status, const char *messa
     return;
   }
   cr_assert_fail("no exception for \"%s\"", message);
+}
+
+Test(cpp, handles_move_and_new_values_are_used) {
+  sptrsm::context context;
+  sptrsm::matrix first = lower<double>(context), L = std::move(first);
+  cr_assert_null(first.get());
+  sptrsm::plan plan(L);
+  const double val[] = {1, 1, 1, 1, 1};
+  L.set_values(val);
+  L = lower<double>(context); /* ends the handle; the plan goes on with what it was made from */
+  cr_assert(equal<double>(plan.solve(std::vector<double>{1, 3, 5}).data(), {1, 2, 3}));
+  sptrsm::workspace used(plan), kept = std::move(used);
+  std::vector<double> x(3);
+  refuse(SPTRSM_ERR_ARGUMENT, "workspace was moved", [&] { plan.solve(used, x, x); });
+  plan.solve(kept, x, x);
+  const sptrsm::context moved = std::move(context);
+  cr_assert_eq(context.describe(), "moved to another handle");
+  static_assert(!std::is_copy_constructible_v<sptrsm::plan> && std::is_nothrow_move_constructible_v<sptrsm::plan>);
 }
 
 Test(cpp, errors_are_exceptions) {

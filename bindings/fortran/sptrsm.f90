@@ -147,8 +147,11 @@ contains
     type(sptrsm_context), intent(in) :: context
     type(sptrsm_triangle), intent(in), target :: T
     integer, intent(out), optional :: stat
+    integer(c_int) :: status
     call self%destroy()
-    call report(c_matrix_create(self%handle, context%handle, sparse_of(T), COPY), stat)
+    status = check_triangle(T, 'T')
+    if (status == SPTRSM_OK) status = c_matrix_create(self%handle, context%handle, sparse_of(T), COPY)
+    call report(status, stat)
   end subroutine
 
   subroutine matrix_destroy(self)
@@ -199,7 +202,13 @@ contains
     type(c_factors) :: set
     integer(c_int32_t), allocatable, target :: rows(:), columns(:)
     character(kind=c_char), target :: method(81)
+    integer(c_int) :: status
     call self%destroy()
+    status = check_sizes(L, U, perm_row, perm_col, scale_row)
+    if (status /= SPTRSM_OK) then
+      call report(status, stat)
+      return
+    end if
     call c_factors_init(set, c_sizeof(set))
     lower = sparse_of(L)
     set%L = c_loc(lower)
@@ -223,6 +232,21 @@ contains
     set%row_op = either(SPTRSM_MULTIPLY, row_op)
     call report(c_direct_create(self%handle, context%handle, set, options_of(options, method)), stat)
   end subroutine
+
+  integer(c_int) function check_sizes(L, U, perm_row, perm_col, scale_row) result(status)
+    type(sptrsm_triangle), intent(in) :: L
+    type(sptrsm_triangle), intent(in), optional :: U
+    integer(c_int32_t), intent(in), optional :: perm_row(:), perm_col(:)
+    real(c_double), intent(in), optional :: scale_row(:)
+    integer(c_int64_t) :: n
+    status = check_triangle(L, 'L')
+    if (status == SPTRSM_OK .and. present(U)) status = check_triangle(U, 'U')
+    if (status /= SPTRSM_OK) return
+    n = size(L%ptr, kind=c_int64_t) - 1
+    if (present(perm_row)) status = check_size('perm_row', size(perm_row, kind=c_int64_t), n)
+    if (status == SPTRSM_OK .and. present(perm_col)) status = check_size('perm_col', size(perm_col, kind=c_int64_t), n)
+    if (status == SPTRSM_OK .and. present(scale_row)) status = check_size('scale_row', size(scale_row, kind=c_int64_t), n)
+  end function
 
   subroutine direct_destroy(self)
     class(sptrsm_direct), intent(inout) :: self

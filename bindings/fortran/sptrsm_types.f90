@@ -3,7 +3,8 @@ module sptrsm_types
   use, intrinsic :: iso_c_binding
   implicit none
 
-  integer(c_int), parameter :: HOST = 0, F32 = 0, F64 = 1, C64 = 2, C128 = 3, COPY = 0, COL_MAJOR = 1, U_GIVEN = 0, U_IS_LH = 2
+  integer(c_int), parameter :: HOST = 0, F32 = 0, F64 = 1, C64 = 2, C128 = 3, COPY = 0, COL_MAJOR = 1, U_GIVEN = 0, U_IS_LH = 2, &
+    OK = 0, ERR_ARGUMENT = -1
 
   type, bind(C) :: c_sparse
     integer(c_int) :: format, dtype, uplo, diag, place
@@ -44,6 +45,7 @@ module sptrsm_types
   ! A triangle with copies of its arrays; not needed once a matrix or a factor set is made of it.
   type :: sptrsm_triangle
     integer(c_int) :: format = 0, uplo = 0, diag = 0, dtype = F64
+    integer(c_int64_t) :: values = 0                            ! elements of val
     integer(c_int64_t), allocatable :: ptr(:)
     integer(c_int32_t), allocatable :: idx(:)
     real(c_float), allocatable :: r32(:)                        ! one of the four is allocated
@@ -117,6 +119,12 @@ module sptrsm_types
       import
       type(c_ptr), value :: text
     end function
+    ! In C a function with further arguments for the format, here one without: the text has no '%'.
+    integer(c_int) function c_error_set(status, text) bind(C, name='sptrsm_error_set')
+      import
+      integer(c_int), value :: status
+      character(kind=c_char), intent(in) :: text(*)
+    end function
     subroutine c_context_destroy(object) bind(C, name='sptrsm_context_destroy')
       import
       type(c_ptr), value :: object
@@ -137,6 +145,31 @@ module sptrsm_types
 
 contains
 
+  ! C sees where an array begins, not where it ends. So its size is compared here with what is needed: a status.
+  integer(c_int) function check_size(name, has, needs) result(status)
+    character(len=*), intent(in) :: name
+    integer(c_int64_t), intent(in) :: has, needs
+    character(len=80) :: text
+    status = OK
+    if (has == needs) return
+    write (text, '(a, i0, a, i0)') ' has size ', has, ', not ', needs
+    status = c_error_set(ERR_ARGUMENT, name//trim(text)//c_null_char)
+  end function
+
+  integer(c_int) function check_triangle(T, name) result(status)
+    type(sptrsm_triangle), intent(in) :: T
+    character(len=*), intent(in) :: name
+    integer(c_int64_t) :: entries
+    status = OK
+    if (.not. allocated(T%ptr)) status = c_error_set(ERR_ARGUMENT, name//' has no arrays: make it by sptrsm_triangle'//c_null_char)
+    if (status /= OK) return
+    if (size(T%ptr) == 0) status = c_error_set(ERR_ARGUMENT, name//': ptr has size 0, not n + 1'//c_null_char)
+    if (status /= OK) return
+    entries = T%ptr(size(T%ptr))
+    status = check_size(name//': idx', size(T%idx, kind=c_int64_t), entries)
+    if (status == OK) status = check_size(name//': val', T%values, entries)
+  end function
+
   ! T in C; what it points to lives as long as T.
   function sparse_of(T) result(out)
     type(sptrsm_triangle), intent(in), target :: T
@@ -151,18 +184,23 @@ contains
     end select
   end function
 
-  subroutine fill(T, format, uplo, ptr, idx, dtype, diag)
+  subroutine fill(T, format, uplo, ptr, idx, dtype, values, diag)
     type(sptrsm_triangle), intent(inout) :: T
     integer(c_int), intent(in) :: format, uplo, dtype
     integer(c_int64_t), intent(in) :: ptr(:)
     integer(c_int32_t), intent(in) :: idx(:)
+    integer(c_int64_t), intent(in) :: values
     integer(c_int), intent(in), optional :: diag
+    integer(c_int64_t) :: base
     T%format = format
     T%uplo = uplo
     T%dtype = dtype
     if (present(diag)) T%diag = diag
-    T%ptr = ptr - ptr(1)
-    T%idx = idx - int(ptr(1), c_int32_t)
+    T%values = values
+    base = 0
+    if (size(ptr) > 0) base = ptr(1)
+    T%ptr = ptr - base
+    T%idx = idx - int(base, c_int32_t)
   end subroutine
 
   function triangle_r32(format, uplo, ptr, idx, val, diag) result(T)
@@ -172,7 +210,7 @@ contains
     real(c_float), intent(in) :: val(:)
     integer(c_int), intent(in), optional :: diag
     type(sptrsm_triangle) :: T
-    call fill(T, format, uplo, ptr, idx, F32, diag)
+    call fill(T, format, uplo, ptr, idx, F32, size(val, kind=c_int64_t), diag)
     T%r32 = val
   end function
 
@@ -183,7 +221,7 @@ contains
     real(c_double), intent(in) :: val(:)
     integer(c_int), intent(in), optional :: diag
     type(sptrsm_triangle) :: T
-    call fill(T, format, uplo, ptr, idx, F64, diag)
+    call fill(T, format, uplo, ptr, idx, F64, size(val, kind=c_int64_t), diag)
     T%r64 = val
   end function
 
@@ -194,7 +232,7 @@ contains
     complex(c_float_complex), intent(in) :: val(:)
     integer(c_int), intent(in), optional :: diag
     type(sptrsm_triangle) :: T
-    call fill(T, format, uplo, ptr, idx, C64, diag)
+    call fill(T, format, uplo, ptr, idx, C64, size(val, kind=c_int64_t), diag)
     T%c32 = val
   end function
 
@@ -205,7 +243,7 @@ contains
     complex(c_double_complex), intent(in) :: val(:)
     integer(c_int), intent(in), optional :: diag
     type(sptrsm_triangle) :: T
-    call fill(T, format, uplo, ptr, idx, C128, diag)
+    call fill(T, format, uplo, ptr, idx, C128, size(val, kind=c_int64_t), diag)
     T%c64 = val
   end function
 

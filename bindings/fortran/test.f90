@@ -16,6 +16,7 @@ program test
   call bases_and_transposes()
   call factor_sets()
   call errors()
+  call wrong_sizes()
   call context%destroy()
   if (failures > 0) error stop 1
   print '(a)', 'all passed'
@@ -162,5 +163,32 @@ contains
     call plan%solve(b, x(1:3), status)
     call expect_error(status, SPTRSM_ERR_ARGUMENT, 'plan')
     call matrix%destroy()
+  end subroutine
+
+  ! Each array shorter or longer than n or ptr says, which C can't see.
+  subroutine wrong_sizes()
+    type(sptrsm_matrix) :: matrix
+    type(sptrsm_direct) :: direct
+    type(sptrsm_triangle) :: lower, nothing
+    integer :: status
+    lower = sptrsm_triangle(SPTRSM_CSR, SPTRSM_LOWER, ptr, idx, val)
+    call matrix%create(context, sptrsm_triangle(SPTRSM_CSR, SPTRSM_LOWER, ptr, idx(:4), val), stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'T: idx has size 4, not 5')
+    call matrix%create(context, sptrsm_triangle(SPTRSM_CSR, SPTRSM_LOWER, ptr, idx, real(val(:1), real32)), stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'T: val has size 1, not 5')
+    call matrix%create(context, sptrsm_triangle(SPTRSM_CSR, SPTRSM_LOWER, ptr(1:0), idx, val), stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'T: ptr has size 0, not n + 1')
+    call matrix%create(context, nothing, stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'T has no arrays')
+    call direct%create(context, sptrsm_triangle(SPTRSM_CSR, SPTRSM_LOWER, ptr, idx, cmplx(val(:4))), stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'L: val has size 4, not 5')
+    call direct%create(context, lower, sptrsm_triangle(SPTRSM_CSC, SPTRSM_UPPER, ptr, [idx, 3], val), stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'U: idx has size 6, not 5')
+    call direct%create(context, lower, perm_row=[1], stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'perm_row has size 1, not 3')
+    call direct%create(context, lower, perm_row=[1, 2, 3], perm_col=[1, 2, 3, 4], stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'perm_col has size 4, not 3')
+    call direct%create(context, lower, scale_row=[2d0], stat=status)
+    call expect_error(status, SPTRSM_ERR_ARGUMENT, 'scale_row has size 1, not 3')
   end subroutine
 end program

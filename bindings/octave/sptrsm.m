@@ -4,7 +4,7 @@
 %   F = sptrsm(L, U, p, q);              % p and q may be []
 %   X = F.solve(B);                      % as X(q,:) = U \ (L \ B(p,:))
 %   X = F.solve(B, 'C');                 % A' X = B; 'T': A.' X = B
-%   F.delete();                          % ends it; Octave does not do so by itself
+%   F.delete();                          % frees it now; else when no variable holds it any more
 %
 %   [R, e, q] = chol(A, 'vector');       % R' R = A(q,q)
 %   F = sptrsm(R', [], q, q);            % U = [] means L'
@@ -20,6 +20,7 @@ classdef sptrsm < handle
 
   methods
     function F = sptrsm(L, U, p, q)
+      if nargin < 2, error('sptrsm:usage', 'sptrsm(L, U, p, q): L and U are needed; U = [] for a Cholesky factor L'); end
       if nargin < 4, q = []; end
       if nargin < 3, p = []; end
       F.id = sptrsm_mex('new', L, U, p, q);

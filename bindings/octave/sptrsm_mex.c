@@ -51,14 +51,19 @@ static void clear_all(void) {
   context = NULL;
 }
 
-/* The link that points to the set named by an argument. */
-static factor_set **find(const mxArray *name) {
+/* The link that points to the set named by an argument, or the last one, which is NULL, if there is none. */
+static factor_set **link_of(const mxArray *name) {
   factor_set **link = &sets;
   if (!mxIsDouble(name) || mxIsEmpty(name)) mexErrMsgIdAndTxt("sptrsm:id", "the factor set was deleted");
   const double id = mxGetScalar(name);
   while (*link && (*link)->id != id) link = &(*link)->next;
-  if (!*link) mexErrMsgIdAndTxt("sptrsm:id", "there is no factor set %g: it was deleted, or the MEX file was cleared", id);
   return link;
+}
+
+static factor_set *find(const mxArray *name) {
+  factor_set *set = *link_of(name);
+  if (!set) mexErrMsgIdAndTxt("sptrsm:id", "there is no factor set %g: it was deleted, or the MEX file was cleared", mxGetScalar(name));
+  return set;
 }
 
 /* Where the numbers of an array are: MATLAB keeps the two parts of a complex number beside each other, Octave in two arrays. */
@@ -116,7 +121,8 @@ static int32_t *permutation(const mxArray *from, const char *name, int32_t n) {
   const double *values = mxGetPr(from);
   int32_t *to = mxMalloc(((size_t)n + 1) * sizeof *to);
   for (int32_t i = 0; i < n; i++) {
-    if (!(values[i] >= 1 && values[i] <= n)) mexErrMsgIdAndTxt("sptrsm:range", "%s(%d) = %g is not in 1 .. %d", name, i + 1, values[i], n);
+    if (!(values[i] >= 1 && values[i] <= n && values[i] == (int32_t)values[i]))
+      mexErrMsgIdAndTxt("sptrsm:range", "%s(%d) = %.10g is not a whole number in 1 .. %d", name, i + 1, values[i], n);
     to[i] = (int32_t)values[i] - 1;
   }
   return to;
@@ -194,9 +200,10 @@ void mexFunction(int nlhs, mxArray *plhs[], int nrhs, const mxArray *prhs[]) {
   if (nrhs > 0) mxGetString(prhs[0], command, sizeof command);
   mexAtExit(clear_all);
   if (!strcmp(command, "new") && nrhs == 5) plhs[0] = create(prhs + 1);
-  else if (!strcmp(command, "solve") && nrhs == 4) plhs[0] = solve(*find(prhs[1]), prhs[2], prhs[3]);
+  else if (!strcmp(command, "solve") && nrhs == 4) plhs[0] = solve(find(prhs[1]), prhs[2], prhs[3]);
   else if (!strcmp(command, "delete") && nrhs == 2) {
-    factor_set **link = find(prhs[1]), *set = *link;
+    factor_set **link = link_of(prhs[1]), *set = *link;
+    if (!set) return; /* the MEX file was cleared, and all sets with it */
     *link = set->next;
     sptrsm_direct_destroy(set->direct);
     free(set);

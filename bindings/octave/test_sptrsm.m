@@ -34,6 +34,8 @@ function test_sptrsm()
   refuse('full', @() F.solve(sparse(B)));
   refuse('op must be', @() F.solve(B, 'X'));
   refuse('p(2) = 0', @() sptrsm(R', [], [1 0 3:n], q));
+  refuse('p(1) = 1.5 is not a whole number', @() sptrsm(R', [], [1.5 2:n], q));
+  refuse('L and U are needed', @() sptrsm(R'));
   refuse('sparse', @() sptrsm(full(R'), [], q, q));
   refuse('diagonal', @() sptrsm(R' * 0 + spdiags(ones(n, 1), -1, n, n), [], q, q));
   F.delete();
@@ -41,6 +43,10 @@ function test_sptrsm()
   F.delete(); % again: nothing
   clear sptrsm_mex
   refuse('cleared', @() G.solve(B));
+  lastwarn('');
+  H.delete(); % its set is gone already: nothing
+  clear K     % nor does the end of a variable warn
+  assert(isempty(lastwarn()), lastwarn());
   K = arrayfun(@(k) sptrsm(R', [], q, q), 1:20, 'UniformOutput', false);
   refuse('cleared', @() G.solve(B)); % not solved with a set that was made since
   cellfun(@(k) k.delete(), K);

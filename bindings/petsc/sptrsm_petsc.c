@@ -21,7 +21,8 @@ typedef struct {
   Mat petsc;   /* PETSc's factor */
   IS row, col; /* its ordering */
   sptrsm_context *context;
-  sptrsm_direct *direct; /* NULL: not analysed */
+  sptrsm_direct *direct;   /* NULL: not analysed */
+  PetscBool is_factorised; /* direct has the values of the latest factorisation */
 } factor;
 
 /* A triangle by rows. */
@@ -224,21 +225,32 @@ static PetscErrorCode symbolic(Mat F, Mat A, IS row, IS col, const MatFactorInfo
   PetscFunctionReturn(0);
 }
 
+static PetscErrorCode take_factor(factor *f, triangles *t) {
+  PetscFunctionBegin;
+  PetscCall(take_triangles(t, f->petsc));
+  PetscCall(check_triangles(f, t));
+  if (f->direct) CALL(sptrsm_direct_set_values(f->direct, t->L.val, NULL, NULL, t->U.val)); /* of the same pattern: no new analysis */
+  else PetscCall(analyse(f, t));
+  PetscFunctionReturn(0);
+}
+
+/* Until all is well there is nothing to solve with: never the factors of a matrix before. */
 static PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo *info) {
   MatFactorError error;
-  triangles t;
+  triangles t = {0};
+  PetscErrorCode code;
   factor *f;
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(F, &f));
+  f->is_factorised = PETSC_FALSE;
   PetscCall(MatLUFactorNumeric(f->petsc, A, info)); /* of an incomplete factor, too */
   PetscCall(MatFactorGetError(f->petsc, &error));
   PetscCheck(error == MAT_FACTOR_NOERROR, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "PETSc's factorisation failed with MatFactorError %d",
              (int)error);
-  PetscCall(take_triangles(&t, f->petsc));
-  PetscCall(check_triangles(f, &t));
-  if (f->direct) CALL(sptrsm_direct_set_values(f->direct, t.L.val, NULL, NULL, t.U.val)); /* of the same pattern: no new analysis */
-  else PetscCall(analyse(f, &t));
+  code = take_factor(f, &t);
   PetscCall(triangles_destroy(&t));
+  PetscCall(code);
+  f->is_factorised = PETSC_TRUE;
   PetscFunctionReturn(0);
 }
 
@@ -249,7 +261,7 @@ static PetscErrorCode solve_block(Mat F, Mat B, Mat X, sptrsm_system system) {
   factor *f;
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(F, &f));
-  PetscCheck(f->direct, PETSC_COMM_SELF, PETSC_ERR_ORDER, "the matrix is not factorised; call MatLUFactorNumeric first");
+  PetscCheck(f->is_factorised, PETSC_COMM_SELF, PETSC_ERR_ORDER, "the matrix is not factorised; call MatLUFactorNumeric first");
   PetscCall(MatGetLocalSize(B, &n, NULL));
   PetscCall(MatGetSize(B, NULL, &nrhs));
   PetscCall(MatDenseGetLDA(B, &ldb));

@@ -155,7 +155,7 @@ static PetscErrorCode test_pc(PCType type, KSPType solver) {
 /* A zero pivot, and a solve before the factorisation, are errors, not wrong numbers. */
 static PetscErrorCode test_errors(void) {
   Mat A, B, X, F, G;
-  PetscErrorCode early, singular;
+  PetscErrorCode early, singular, late;
   PetscFunctionBeginUser;
   PetscCall(make_matrix(4, 4, &A));
   PetscCall(MatCreateSeqDense(PETSC_COMM_SELF, 4, 2, NULL, &B));
@@ -163,13 +163,17 @@ static PetscErrorCode test_errors(void) {
   PetscCall(MatDuplicate(B, MAT_DO_NOT_COPY_VALUES, &X));
   PetscCall(symbolic(A, MATSOLVERSPTRSM, MAT_FACTOR_LU, MATORDERINGNATURAL, &F));
   PetscCall(symbolic(A, MATSOLVERSPTRSM, MAT_FACTOR_LU, MATORDERINGNATURAL, &G));
+  PetscCall(numeric(A, G));
+  PetscCall(MatMatSolve(G, B, X));
   PetscCall(MatZeroEntries(A));
   PetscCall(PetscPushErrorHandler(PetscIgnoreErrorHandler, NULL));
   early = MatMatSolve(F, B, X);
   singular = numeric(A, G);
+  late = MatMatSolve(G, B, X); /* not with the factors before */
   PetscCall(PetscPopErrorHandler());
   PetscCheck(early == PETSC_ERR_ORDER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a solve before the factorisation: %d", (int)early);
   PetscCheck(singular == PETSC_ERR_MAT_LU_ZRPVT, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a zero pivot: %d", (int)singular);
+  PetscCheck(late == PETSC_ERR_ORDER, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a solve after it: %d", (int)late);
   PetscCall(MatDestroy(&F));
   PetscCall(MatDestroy(&G));
   PetscCall(MatDestroy(&X));

@@ -233,6 +233,9 @@ test_profile() {
   equals "$(sed -nE 's/.*"thread_name".*"args": \{"name": "([a-z]+)".*/\1/p' stream.json | sort -u | grep -v solve | paste -sd,)" judge,main,read,write
   solves --rows 0:3 --profile rows.json # a part of the factors
   covered rows.json solve 0 50
+  solves --device cpu,cpu --stream=2 --threads 1 --profile pair.json # each device has its steps
+  for step in solve "copy B" "forward solve" "copy X"; do covered pair.json "$step" 0 50; done
+  nested pair.json
   run sptrsm-solve -q "$data/add32_splu.h5" "$data/add32_rhs.h5" -o r.h5 --device cpu --refine 2 --profile refine.json
   code 0
   check; [ "$(spans refine.json "backward solve")" -ge 1 ] || fail "refine.json: no backward solve"

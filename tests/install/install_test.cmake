@@ -24,6 +24,28 @@ run("install" ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/first)
 file(RENAME ${WORK}/first ${WORK}/moved)
 set(prefix ${WORK}/moved)
 
+# Beside libraries: each header of the sources, and with each program its man page and its completions.
+file(GLOB headers RELATIVE ${SOURCE}/../../../include ${SOURCE}/../../../include/*.h)
+set(expected include/sptrsm.hpp ${DATADIR}/sptrsm/fortran/sptrsm.f90 ${DATADIR}/sptrsm/fortran/sptrsm_types.f90)
+foreach(header IN LISTS headers)
+  if(WITH_IO OR NOT header STREQUAL "sptrsm_io.h")
+    list(APPEND expected include/${header})
+  endif()
+endforeach()
+if(WITH_IO)
+  foreach(program sptrsm-solve sptrsm-info sptrsm-gen sptrsm-verify sptrsm-bench sptrsm-factor)
+    if(EXISTS ${BUILD}/apps/${program} OR NOT program STREQUAL "sptrsm-factor") # which needs a direct solver
+      list(APPEND expected ${BINDIR}/${program} ${MANDIR}/man1/${program}.1 ${DATADIR}/bash-completion/completions/${program}
+        ${ZSH}/_${program} ${DATADIR}/fish/vendor_completions.d/${program}.fish)
+    endif()
+  endforeach()
+endif()
+foreach(file IN LISTS expected)
+  if(NOT EXISTS ${prefix}/${file})
+    message(FATAL_ERROR "not installed: ${file}")
+  endif()
+endforeach()
+
 set(names core)
 if(WITH_IO)
   list(APPEND names io)
