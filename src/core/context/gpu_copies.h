@@ -1,7 +1,8 @@
 /* gpu_copies.h -- copies between host and device beside the work on the context's stream: one stream for each direction, and slots of
  * device memory, of which one is filled and one is emptied while the context's stream works on a third. The calls for one slot come in the
  * order copy_in, work that is queued on the context's stream, done, copy_out. A copy of pageable host memory may keep the calling
- * thread waiting, so copy_out of a slot is best called when the work on the next slot is queued. The caller's memory and the slots stay as they are until spti_gpu_copies_end. */
+ * thread waiting, so copy_out of a slot is best called when the work on the next slot is queued. The caller's memory and the slots stay as
+ * they are until spti_gpu_copies_end. */
 #ifndef SPTI_CORE_CONTEXT_GPU_COPIES_H
 #define SPTI_CORE_CONTEXT_GPU_COPIES_H
 

@@ -3,8 +3,10 @@
  * faster. So the fastest worker that has not left never leaves, and all columns are taken. */
 #include "core/multi/share.h"
 
-static int64_t chunk_of(const spti_share_worker *w, int64_t columns, int count) {
-  const int64_t fair = ((columns - 1) / count / w->panel + 1) * w->panel, chunk = fair < w->chunk ? fair : w->chunk;
+/* Of all columns each worker may take an equal part first, so that equal workers are done with one chunk each if it is large enough. */
+static int64_t chunk_of(const spti_share_worker *w, int64_t columns, int64_t all, int count) {
+  const int64_t part = w->solved > 0 ? columns : all, fair = ((part - 1) / count / w->panel + 1) * w->panel;
+  const int64_t chunk = fair < w->chunk ? fair : w->chunk;
   return chunk < columns ? chunk : columns;
 }
 
@@ -21,7 +23,7 @@ static bool another_is_faster(const spti_share_worker *workers, int count, int m
 bool spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, int count, int me, int64_t *next, int64_t all) {
   const int64_t columns = all - *next;
   if (columns <= 0) return false;
-  const int64_t chunk = chunk_of(&workers[me], columns, count);
+  const int64_t chunk = chunk_of(&workers[me], columns, all, count);
   workers[me].left = another_is_faster(workers, count, me, chunk, columns);
   if (workers[me].left) return false;
   *begin = *next;

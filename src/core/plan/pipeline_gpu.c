@@ -76,7 +76,7 @@ static side side_of(const spti_pipeline *pipe, const spti_panels *panels, const 
   return s;
 }
 
-/* The copy of the columns of a block in host memory to the staging memory (SPTI_TO_DEVICE) or back; nothing for a block in device memory. */
+/* The copy of a block's columns from host memory to the staging memory (SPTI_TO_DEVICE) or back; nothing for a block in device memory. */
 static spti_gpu_pitched copy_of(const spti_pipeline *pipe, const side *s, spti_direction direction) {
   if (s->block->place == SPTRSM_CUDA) return (spti_gpu_pitched){0};
   size_t bytes = sptrsm_dtype_bytes(pipe->dtype);
