@@ -75,7 +75,7 @@ class RefineResult(ctypes.Structure):
 
 class ReachRequest(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("system", c_int), ("op", c_int), ("nonzero", c_void_p), ("wanted", c_void_p),
-                ("nonzero_count", c_int64), ("wanted_count", c_int64)]
+                ("nonzero_count", c_int64), ("wanted_count", c_int64), ("passed", c_void_p), ("context", c_void_p)]
 
 
 class ReachPart(ctypes.Structure):

@@ -11,6 +11,8 @@ import doctest
 import importlib.util
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Optional
 
@@ -150,3 +152,17 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     nbclient.NotebookClient(notebook, timeout=None, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     plots = [output for cell in notebook.cells for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
     assert len(plots) == 2
+
+
+def test_charts_are_those_of_their_data(tmp_path):
+    """docs/charts/*.svg are what scripts/plots.py draws, byte for byte where matplotlib is the version that drew them."""
+    matplotlib = pytest.importorskip("matplotlib")
+    data = sorted((DOCS / "charts/data").glob("*.json"))
+    assert [chart.stem for chart in data] == sorted(chart.stem for chart in (DOCS / "charts").glob("*.svg"))
+    drawn_by = f"Matplotlib v{matplotlib.__version__},"
+    if drawn_by not in (DOCS / f"charts/{data[0].stem}.svg").read_text():
+        pytest.skip(f"the charts were drawn by another matplotlib than {matplotlib.__version__}")
+    subprocess.run([sys.executable, ROOT / "scripts/plots.py", *data, "--out", tmp_path, "--format", "svg"], check=True)
+    for chart in data:
+        name = f"{chart.stem}.svg"
+        assert (tmp_path / name).read_bytes() == (DOCS / "charts" / name).read_bytes(), f"{name} is not what {chart} describes"
