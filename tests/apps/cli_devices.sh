@@ -71,6 +71,9 @@ END
   run sptrsm-solve -q s.h5 none.h5 -o x.h5 --device host,host --dtype c128
   code 0
   # What is refused.
+  rejects 2 "--device-memory is for CUDA devices, and this solve is on the host" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device host,host --device-memory 8G
+  rejects 2 "--device-memory: '0' is not a size" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device-memory 0
+  rejects 2 "--device-memory is not for Schur complements" sptrsm-solve s.h5 --schur no.h5 --device-memory 8G
   for wrong in "host," ",host" "auto,host" "host,1" "cuda:x,host" "host,gpu"; do
     rejects 2 "--device" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device "$wrong"
   done
