@@ -269,13 +269,16 @@ static bool auto_can_take(const char *method, sptrsm_place place) {
   return false;
 }
 
+/* Taken where a memory limit leaves no room for the method of the table, by no row of it. */
+static bool taken_by_a_limit(const char *method) { return strcmp(method, "block-streamed") == 0; }
+
 /* `auto` never takes a method that is kept as a reference, and can take every other one. */
 Test(choose, references_and_no_others_are_left_out) {
   sptrsm_method_info m = {.size = sizeof m};
   int references = 0;
   for (int i = 0; i < sptrsm_method_count(); i++) {
     cr_assert_eq(sptrsm_method_at(&m, i), SPTRSM_OK);
-    cr_expect_neq(auto_can_take(m.name, m.place), m.reference != 0, "%s", m.name);
+    cr_expect_neq(auto_can_take(m.name, m.place) || taken_by_a_limit(m.name), m.reference != 0, "%s", m.name);
     references += m.reference != 0;
   }
   cr_expect_gt(references, 0);
