@@ -30,7 +30,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --method M          auto, or see sptrsm-info --methods;  --panel K\n"
                            "  --grid X,Y,Z --stencil S   rows are a grid's points: D3N7, D3N27, D2N5, ...\n"
                            "  --save-plan FILE    keep the analysis;  --plan FILE  use a kept one\n"
-                           "  --memory-limit S, --device-memory S    4G; what is larger streams;  --stream[=N]\n"
+                           "  --memory-limit S, --device-memory S   4G; larger ones stream;  --stream[=N]\n"
                            "  --refine N, --ferr, --precision mixed  refine; error estimates; f32 factors\n"
                            "  --verify, --no-verify  residuals;  --max-berr X  exit code 1 if one is above X\n"
                            "  --json FILE|-       report;  --profile FILE  where time goes;  --dry-run\n"
