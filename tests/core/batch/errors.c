@@ -238,7 +238,10 @@ Test(batch_errors, of_nothing) {
 #ifdef EMULATED
 /* The first errors need tables; later ones may be captured and allocate nothing. */
 Test(batch_errors, may_be_captured) {
+  sptrsm_batch_values again;
   create_f64();
+  sptrsm_batch_values_init(&again);
+  again.count = ITEMS, again.L = sets[0].f.L->val;
   OK(sptrsm_batch_set_original(batch, 2, &matrices[2].A));
   B.place = X.place = SPTRSM_CUDA; /* the emulated device reads host memory */
   run.berr = NULL;
@@ -248,8 +251,10 @@ Test(batch_errors, may_be_captured) {
   cr_assert_eq(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT);
   emulated_gpu_captures = false;
   OK(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run));
+  OK(sptrsm_batch_set_values(batch, &again)); /* what the new values did to the items need not be known here */
   const size_t allocated = emulated_gpu_total;
   emulated_gpu_captures = true;
+  cr_assert_eq(sptrsm_batch_set_values(batch, &again), SPTRSM_ERR_ARGUMENT);
   OK(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run));
   emulated_gpu_captures = false;
   cr_assert_eq(emulated_gpu_total, allocated);
