@@ -91,7 +91,9 @@ typedef struct {
   size_t size;         /* sizeof(sptrsm_batch_run), set by sptrsm_batch_run_init */
   const uint8_t *mask; /* [count] 0: leave the item out, its X is not touched; NULL: all items */
   sptrsm_place mask_place;
-  sptrsm_item_status *status; /* [count], written for all items but those masked out; NULL: not wanted */
+  /* [count], written for all items but those masked out; NULL: not wanted. In host memory it waits for the device where items have new
+   * values since the last look at their states. */
+  sptrsm_item_status *status;
   sptrsm_place status_place;
   /* [count], in memory of the place of B and X, which must be one, or NULL: the largest componentwise backward error of each item's
    * columns (sptrsm_refine.h has the formula), NaN for a singular item; not written for those masked out. It takes a pass over the items'

@@ -239,6 +239,8 @@ Test(batch_errors, of_nothing) {
 /* The first errors need tables; later ones may be captured and allocate nothing. */
 Test(batch_errors, may_be_captured) {
   sptrsm_batch_values again;
+  sptrsm_item_status items[ITEMS];
+  int64_t launches;
   create_f64();
   sptrsm_batch_values_init(&again);
   again.count = ITEMS, again.L = sets[0].f.L->val;
@@ -255,6 +257,10 @@ Test(batch_errors, may_be_captured) {
   const size_t allocated = emulated_gpu_total;
   emulated_gpu_captures = true;
   cr_assert_eq(sptrsm_batch_set_values(batch, &again), SPTRSM_ERR_ARGUMENT);
+  run.status = items, launches = emulated_gpu_launches; /* but here it must be */
+  cr_assert_eq(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(emulated_gpu_launches, launches);
+  run.status = NULL;
   OK(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run));
   emulated_gpu_captures = false;
   cr_assert_eq(emulated_gpu_total, allocated);
