@@ -105,8 +105,9 @@ SPTRSM_API void sptrsm_batch_run_init_sized(sptrsm_batch_run *, size_t size);
 static inline void sptrsm_batch_run_init(sptrsm_batch_run *out) { sptrsm_batch_run_init_sized(out, sizeof *out); }
 
 /* Gives an item a copy of the matrix A that its factors were made from, or of the triangle L for the system L: run->berr needs it, and
- * nothing else does. Call it again when A has new values; A NULL removes the copy. Errors, with the item's number: ARGUMENT, STRUCTURE
- * (names the first index out of range), MEMORY, DEVICE. */
+ * nothing else does. Call it again when A has new values; A NULL removes the copy. A CUDA graph that was captured with run->berr reads the
+ * copies of that time, which this call frees: capture it again. During a capture the call is refused (ARGUMENT). Errors, with the item's
+ * number: ARGUMENT, STRUCTURE (names the first index out of range), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item, const sptrsm_square *A);
 
 /* Solves op(S_i) X_i = alpha B_i for all items i that the mask has, for one of the systems of sptrsm.h. alpha is one value for all items.
@@ -114,7 +115,8 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item,
  * succeeds: look at run->status. run NULL: all items, no status.
  * On a CUDA context the work is queued as in sptrsm_solve, and the number of kernels does not grow with the number of items; once a solve
  * of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be
- * captured in a CUDA graph where the info says so.
+ * captured in a CUDA graph where the info says so. The batch, blocks, mask and arrays of results must outlive the graph. Its replays use new
+ * values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
                                             sptrsm_batch_block *X, const sptrsm_batch_run *run);

@@ -257,6 +257,7 @@ Test(batch_errors, may_be_captured) {
   const size_t allocated = emulated_gpu_total;
   emulated_gpu_captures = true;
   cr_assert_eq(sptrsm_batch_set_values(batch, &again), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_batch_set_original(batch, 0, &matrices[0].A), SPTRSM_ERR_ARGUMENT);
   run.status = items, launches = emulated_gpu_launches; /* but here it must be */
   cr_assert_eq(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT);
   cr_assert_eq(emulated_gpu_launches, launches);
