@@ -235,6 +235,24 @@ Test(batch_errors, of_nothing) {
   for (int i = 0; i < ITEMS; i++) cr_assert(berr[i] == 0, "item %d: %g", i, berr[i]);
 }
 
+/* Columns without rows are no work, however many there are. */
+Test(batch_errors, of_order_zero) {
+  const int64_t zero[1] = {0};
+  const sptrsm_sparse L = {.dtype = SPTRSM_F64, .ptr = zero};
+  const sptrsm_square A = {.dtype = SPTRSM_F64, .ptr = zero};
+  sptrsm_factors f;
+  const sptrsm_factors *items[ITEMS] = {&f, &f, &f, &f, &f};
+  sptrsm_factors_init(&f);
+  f.L = &L;
+  OK(sptrsm_batch_create_mixed(&batch, context, items, ITEMS, NULL));
+  for (int i = 0; i < ITEMS; i++) OK(sptrsm_batch_set_original(batch, i, &A));
+  init_blocks(SPTRSM_F64, SPTRSM_COL_MAJOR);
+  B.nrhs = X.nrhs = (int64_t)1 << 45, B.ld = X.ld = 1, B.stride = X.stride = 0, B.data = X.data = NULL;
+  if (DIRECT_PLACE == SPTRSM_HOST) OK(sptrsm_batch_solve(batch, SPTRSM_SYS_L, SPTRSM_N, NULL, &B, &X, &run));
+  else OK(solve_there(SPTRSM_SYS_L, SPTRSM_N, NULL));
+  for (int i = 0; i < ITEMS; i++) cr_assert(berr[i] == 0, "item %d: %g", i, berr[i]);
+}
+
 #ifdef EMULATED
 /* The first errors need tables; later ones may be captured and allocate nothing. */
 Test(batch_errors, may_be_captured) {
