@@ -9,7 +9,8 @@
  * Each item stands for itself. An item with a singular or nonfinite diagonal harms no other: it is left out of solves, and its status
  * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
  * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. A mixed batch on a
- * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs.
+ * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs; that of a mixed batch on a device
+ * grows with the rows of all items.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */
@@ -91,7 +92,9 @@ typedef struct {
   size_t size;         /* sizeof(sptrsm_batch_run), set by sptrsm_batch_run_init */
   const uint8_t *mask; /* [count] 0: leave the item out, its X is not touched; NULL: all items */
   sptrsm_place mask_place;
-  sptrsm_item_status *status; /* [count], written for all items but those masked out; NULL: not wanted */
+  /* [count], written for all items but those masked out; NULL: not wanted. In host memory it waits for the device where items have new
+   * values since the last look at their states. */
+  sptrsm_item_status *status;
   sptrsm_place status_place;
   /* [count], in memory of the place of B and X, which must be one, or NULL: the largest componentwise backward error of each item's
    * columns (sptrsm_refine.h has the formula), NaN for a singular item; not written for those masked out. It takes a pass over the items'
@@ -103,16 +106,21 @@ SPTRSM_API void sptrsm_batch_run_init_sized(sptrsm_batch_run *, size_t size);
 static inline void sptrsm_batch_run_init(sptrsm_batch_run *out) { sptrsm_batch_run_init_sized(out, sizeof *out); }
 
 /* Gives an item a copy of the matrix A that its factors were made from, or of the triangle L for the system L: run->berr needs it, and
- * nothing else does. Call it again when A has new values; A NULL removes the copy. Errors, with the item's number: ARGUMENT, STRUCTURE
- * (names the first index out of range), MEMORY, DEVICE. */
+ * nothing else does. Call it again when A has new values; A NULL removes the copy. A CUDA graph that was captured with run->berr reads the
+ * copies of that time, which this call frees: capture it again. During a capture the call is refused (ARGUMENT). Errors, with the item's
+ * number: ARGUMENT, STRUCTURE (names the first index out of range), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item, const sptrsm_square *A);
 
 /* Solves op(S_i) X_i = alpha B_i for all items i that the mask has, for one of the systems of sptrsm.h. alpha is one value for all items.
  * X_i may be B_i, but must not overlap it otherwise, nor any block of another item. X of a singular item is not touched, and the call
  * succeeds: look at run->status. run NULL: all items, no status.
- * On a CUDA context the work is queued as in sptrsm_solve, and the number of kernels does not grow with the number of items; once a solve
+ * On a CUDA context the work is queued as in sptrsm_solve. For blocks in device memory, a uniform batch by levelset takes one kernel for all
+ * items. Any other batch takes the kernels of one system for each panel of columns, and for each group of items that differ in storage
+ * formats, unit diagonals, kind of U or scale operations. Panels have the rows of all items of a group, so that more rows may mean narrower
+ * panels (256 to 8 columns, or options.panel) and more of them. Once a solve
  * of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be
- * captured in a CUDA graph where the info says so.
+ * captured in a CUDA graph where the info says so. The batch, blocks, mask and arrays of results must outlive the graph. Its replays use new
+ * values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
                                             sptrsm_batch_block *X, const sptrsm_batch_run *run);
@@ -122,7 +130,8 @@ SPTRSM_API sptrsm_status sptrsm_batch_prepare(sptrsm_batch *, sptrsm_system, spt
 typedef struct {
   size_t size; /* set to sizeof(sptrsm_batch_facts) by the caller */
   int64_t count;
-  int64_t patterns; /* how many patterns were analysed: 1 in a uniform batch by levelset, else equal ones may count once or again */
+  int64_t patterns; /* analyses: 1 in a uniform batch by levelset, else one for each item on the host, equal patterns counted again, and on
+                     * a device one for each group of items that are solved as one system (sptrsm_batch_solve) */
   int64_t singular; /* items that solves leave out */
   int32_t n_most;   /* order of the largest item */
   int32_t panel;    /* right-hand sides of the largest item that are worked on at once */

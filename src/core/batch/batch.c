@@ -291,7 +291,7 @@ sptrsm_status sptrsm_batch_solve(sptrsm_batch *b, sptrsm_system system, sptrsm_o
   SPTI_TRY(spti_batch_check_errors(b, &call, system));
   SPTI_TRY(b->engine->solve(b, &call));
   if (b->context->place == SPTRSM_HOST) write_status(b, &call);
-  if (how.berr) SPTI_TRY(look(b));
+  if (how.berr && call.X->place == SPTRSM_HOST) SPTI_TRY(look(b)); /* the device knows of its blocks */
   return spti_batch_errors_host(b, &call);
 }
 

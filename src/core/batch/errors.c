@@ -23,6 +23,7 @@ sptrsm_status sptrsm_batch_set_original(sptrsm_batch *b, int64_t item, const spt
   if (!b) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_batch_set_original: batch is NULL");
   SPTI_TRY(spti_batch_check_number(b, item, "sptrsm_batch_set_original"));
   SPTI_VISIT(b->context);
+  if (b->context->place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_refuse_capture(b->context, "new matrices"));
   if (!b->originals) {
     SPTI_TRY(spti_host_alloc(&b->originals, b->count, sizeof *b->originals, "matrices of the items"));
     for (int64_t i = 0; i < b->count; i++) b->originals[i] = (spti_original){0};

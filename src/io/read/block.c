@@ -42,11 +42,22 @@ static sptrsm_status by_shape(spti_io_block_source *s, int32_t n) {
   return SPTRSM_OK;
 }
 
+static sptrsm_status is_of_matlab(bool *out, const spti_io_dataset *d) {
+  const spti_io_object o = spti_io_object_of(d);
+  return spti_io_attr_exists(out, &o, "MATLAB_class");
+}
+
+sptrsm_status spti_io_block_hint(int *out, const spti_io_dataset *d) {
+  bool is_matlab;
+  *out = SPTRSM_COL_MAJOR;
+  SPTI_IO_TRY(is_of_matlab(&is_matlab, d));
+  return is_matlab ? SPTRSM_OK : order_attribute(out, d);
+}
+
 sptrsm_status spti_io_block_order(spti_io_block_source *s, int32_t n, int wish) {
   int attribute;
   bool is_matlab;
-  const spti_io_object o = spti_io_object_of(&s->d);
-  SPTI_IO_TRY(spti_io_attr_exists(&is_matlab, &o, "MATLAB_class"));
+  SPTI_IO_TRY(is_of_matlab(&is_matlab, &s->d));
   if (wish != SPTRSM_AS_STORED) {
     s->layout = (sptrsm_layout)wish;
     s->rule = wish == SPTRSM_ROW_MAJOR ? "2-D dataset, C order (asked for)" : "2-D dataset, F order (asked for)";

@@ -129,10 +129,25 @@ static void take_shape(sptrsm_batch_block *to, const sptrsm_block *from) {
   to->ld = from->ld;
 }
 
-static sptrsm_status load_shared(blocks_reader *r, const spti_io_object *o) {
+/* Without a hint, [count, n] may be a column for each item as well as `count` columns for all of them. */
+static sptrsm_status check_meaning(const blocks_reader *r, const spti_io_dataset *d, int32_t n) {
+  const sptrsm_file_batch *b = r->batch;
+  int hint = r->options->order;
+  if (d->rank != 2 || d->dims[1] != n || d->dims[0] < 2 || (d->dims[0] != b->count && d->dims[0] != b->file_count)) return SPTRSM_OK;
+  if (hint == SPTRSM_AS_STORED) SPTI_IO_TRY(spti_io_block_hint(&hint, d));
+  if (hint != SPTRSM_AS_STORED) return SPTRSM_OK;
+  const long long count = d->dims[0];
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                          "%s: is %lld x %d, which may be one right-hand side for each of %lld items, or %lld for all; store %lld x %d x 1 "
+                          "for the former, or say --rhs-order (or attribute order) for the latter",
+                          d->where, count, n, count, count, count, n);
+}
+
+static sptrsm_status load_shared(blocks_reader *r, const spti_io_object *o, const spti_io_dataset *d) {
   int32_t n;
   sptrsm_file_block *X = NULL;
   SPTI_IO_TRY(common_order(&n, r->batch, o->where));
+  if (d) SPTI_IO_TRY(check_meaning(r, d, n));
   sptrsm_status status = load_block(&X, r, o, n);
   if (status == SPTRSM_OK) {
     take_shape(&r->out->block, &X->block);
@@ -256,7 +271,7 @@ static sptrsm_status load_dataset(blocks_reader *r, spti_io_object *o) {
   if (d.rank == 3) status = load_array(r, &d);
   else {
     const spti_io_object same = spti_io_object_of(&d);
-    status = load_shared(r, &same);
+    status = load_shared(r, &same, &d);
   }
   spti_io_dataset_close(&d);
   return status;
@@ -270,7 +285,7 @@ static sptrsm_status load_object(blocks_reader *r, spti_io_object *o) {
   SPTI_IO_TRY(spti_io_detect(&form, o));
   if (form.kind != SPTI_NONE) {
     SPTI_IO_TRY(note_place(r, o));
-    return load_shared(r, o);
+    return load_shared(r, o, NULL);
   }
   if (!spti_io_has(o, r->member))
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: holds no %s and no group `items`; name the blocks as FILE:/path", o->where,
@@ -279,7 +294,7 @@ static sptrsm_status load_object(blocks_reader *r, spti_io_object *o) {
   sptrsm_status status = member.type == H5I_DATASET ? load_dataset(r, &member) : SPTRSM_OK;
   if (status == SPTRSM_OK && member.type == H5I_GROUP) {
     status = note_place(r, &member);
-    if (status == SPTRSM_OK) status = load_shared(r, &member);
+    if (status == SPTRSM_OK) status = load_shared(r, &member, NULL);
   }
   spti_io_object_close(&member);
   return status;

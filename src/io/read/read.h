@@ -102,6 +102,8 @@ sptrsm_status spti_io_block_read(const spti_io_block_source *, int64_t begin, in
 void spti_io_block_close(spti_io_block_source *);
 /* Fills rows, cols, layout and rule from the two dimensions in s->d and the order n of the matrix. */
 sptrsm_status spti_io_block_order(spti_io_block_source *, int32_t n, int wish);
+/* The order that attributes of a 2-D dataset tell, or SPTRSM_AS_STORED. */
+sptrsm_status spti_io_block_hint(int *out, const spti_io_dataset *);
 /* The columns that the options ask for. */
 sptrsm_status spti_io_block_columns(const spti_io_block_source *, const sptrsm_io_options *, int64_t *begin, int64_t *end);
 /* Loads the block that the open file's path names. */

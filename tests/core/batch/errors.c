@@ -235,10 +235,33 @@ Test(batch_errors, of_nothing) {
   for (int i = 0; i < ITEMS; i++) cr_assert(berr[i] == 0, "item %d: %g", i, berr[i]);
 }
 
+/* Columns without rows are no work, however many there are. */
+Test(batch_errors, of_order_zero) {
+  const int64_t zero[1] = {0};
+  const sptrsm_sparse L = {.dtype = SPTRSM_F64, .ptr = zero};
+  const sptrsm_square A = {.dtype = SPTRSM_F64, .ptr = zero};
+  sptrsm_factors f;
+  const sptrsm_factors *items[ITEMS] = {&f, &f, &f, &f, &f};
+  sptrsm_factors_init(&f);
+  f.L = &L;
+  OK(sptrsm_batch_create_mixed(&batch, context, items, ITEMS, NULL));
+  for (int i = 0; i < ITEMS; i++) OK(sptrsm_batch_set_original(batch, i, &A));
+  init_blocks(SPTRSM_F64, SPTRSM_COL_MAJOR);
+  B.nrhs = X.nrhs = (int64_t)1 << 45, B.ld = X.ld = 1, B.stride = X.stride = 0, B.data = X.data = NULL;
+  if (DIRECT_PLACE == SPTRSM_HOST) OK(sptrsm_batch_solve(batch, SPTRSM_SYS_L, SPTRSM_N, NULL, &B, &X, &run));
+  else OK(solve_there(SPTRSM_SYS_L, SPTRSM_N, NULL));
+  for (int i = 0; i < ITEMS; i++) cr_assert(berr[i] == 0, "item %d: %g", i, berr[i]);
+}
+
 #ifdef EMULATED
 /* The first errors need tables; later ones may be captured and allocate nothing. */
 Test(batch_errors, may_be_captured) {
+  sptrsm_batch_values again;
+  sptrsm_item_status items[ITEMS];
+  int64_t launches;
   create_f64();
+  sptrsm_batch_values_init(&again);
+  again.count = ITEMS, again.L = sets[0].f.L->val;
   OK(sptrsm_batch_set_original(batch, 2, &matrices[2].A));
   B.place = X.place = SPTRSM_CUDA; /* the emulated device reads host memory */
   run.berr = NULL;
@@ -248,8 +271,15 @@ Test(batch_errors, may_be_captured) {
   cr_assert_eq(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT);
   emulated_gpu_captures = false;
   OK(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run));
+  OK(sptrsm_batch_set_values(batch, &again)); /* what the new values did to the items need not be known here */
   const size_t allocated = emulated_gpu_total;
   emulated_gpu_captures = true;
+  cr_assert_eq(sptrsm_batch_set_values(batch, &again), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_batch_set_original(batch, 0, &matrices[0].A), SPTRSM_ERR_ARGUMENT);
+  run.status = items, launches = emulated_gpu_launches; /* but here it must be */
+  cr_assert_eq(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(emulated_gpu_launches, launches);
+  run.status = NULL;
   OK(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run));
   emulated_gpu_captures = false;
   cr_assert_eq(emulated_gpu_total, allocated);

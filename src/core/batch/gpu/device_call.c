@@ -40,12 +40,12 @@ static sptrsm_status need_mask(const uint8_t **out, spti_batch_device *d, const 
   return SPTRSM_OK;
 }
 
-/* The most columns of any item. */
+/* The most columns of any item that has rows. */
 static int64_t most_columns(const sptrsm_batch *b, const spti_batch_call *call) {
   int64_t most = 0;
-  if (!call->X->nrhs_of) return call->X->nrhs;
+  if (!call->X->nrhs_of) return b->n > 0 ? call->X->nrhs : 0;
   for (int64_t i = 0; i < b->count; i++)
-    if (spti_batch_wants(call, i) && call->X->nrhs_of[i] > most) most = call->X->nrhs_of[i];
+    if (spti_batch_wants(call, i) && spti_batch_order(b, i) > 0 && call->X->nrhs_of[i] > most) most = call->X->nrhs_of[i];
   return most;
 }
 

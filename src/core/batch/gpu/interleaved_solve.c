@@ -309,8 +309,8 @@ sptrsm_status spti_batch_interleaved_solve(sptrsm_batch *b, const spti_batch_cal
   if (b->count == 0) return SPTRSM_OK;
   SPTI_TRY(spti_batch_interleaved_prepare(b, &call->steps));
   SPTI_TRY(spti_batch_device_items(&items, &s->device, b, call));
-  if (b->n > 0 && items.nrhs > 0) SPTI_TRY(run(b, call, &items));
   if (call->run->status && call->run->status_place == SPTRSM_HOST) SPTI_TRY(spti_batch_interleaved_look(b));
+  if (b->n > 0 && items.nrhs > 0) SPTI_TRY(run(b, call, &items));
   SPTI_TRY(spti_batch_device_errors(&s->device, b, call));
   return spti_batch_device_tell(&s->device, b, call->run);
 }
