@@ -77,8 +77,8 @@ static void check_method(const char *method, sptrsm_copy_mode mode) {
 ParameterizedTestParameters(setup, all_methods) { return conformance_subjects(SPTRSM_CUDA, false); }
 
 ParameterizedTest(subject *s, setup, all_methods) {
-  if (strcmp(s->name, "cusparse") == 0) return;       /* not on the emulator */
-  if (strcmp(s->name, "block-streamed") == 0) return; /* its factor is in host memory */
+  if (strcmp(s->name, "cusparse") == 0) return;                                  /* not on the emulator */
+  if (strncmp(s->name, "block-streamed", strlen("block-streamed")) == 0) return; /* its factor is in host memory */
   check_method(s->name, s->number % 2 ? SPTRSM_COPY : SPTRSM_BORROW);
 }
 
