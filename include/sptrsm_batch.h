@@ -97,8 +97,9 @@ typedef struct {
   sptrsm_item_status *status;
   sptrsm_place status_place;
   /* [count], in memory of the place of B and X, which must be one, or NULL: the largest componentwise backward error of each item's
-   * columns (sptrsm_refine.h has the formula), NaN for a singular item; not written for those masked out. It takes a pass over the items'
-   * matrices (sptrsm_batch_set_original) after the solve. For the systems A, At and Aat, and L, Lt and Lat of single triangles. */
+   * columns (sptrsm_refine.h has the formula), NaN for a singular item; not written for those masked out. It must not lie in B or X. It
+   * takes a pass over the items' matrices (sptrsm_batch_set_original) after the solve. Every item needs one, except those that a mask in
+   * host memory leaves out. For the systems A, At and Aat, if these matrices are A, and L, Lt and Lat, if they are L. */
   double *berr;
 } sptrsm_batch_run;
 /* Defaults: all items, no status, no errors. */
@@ -106,21 +107,22 @@ SPTRSM_API void sptrsm_batch_run_init_sized(sptrsm_batch_run *, size_t size);
 static inline void sptrsm_batch_run_init(sptrsm_batch_run *out) { sptrsm_batch_run_init_sized(out, sizeof *out); }
 
 /* Gives an item a copy of the matrix A that its factors were made from, or of the triangle L for the system L: run->berr needs it, and
- * nothing else does. Call it again when A has new values; A NULL removes the copy. A CUDA graph that was captured with run->berr reads the
- * copies of that time, which this call frees: capture it again. During a capture the call is refused (ARGUMENT). Errors, with the item's
- * number: ARGUMENT, STRUCTURE (names the first index out of range), MEMORY, DEVICE. */
+ * nothing else does. L has its ones stored here, also where diag is SPTRSM_UNIT. Which of the two it is can't be checked: an error of the
+ * system A by the matrix L, or the other way round, has no meaning. Call it again when A has new values; A NULL removes the copy. A CUDA
+ * graph that was captured with run->berr reads the copies of that time, which this call frees: capture it again. During a capture the call
+ * is refused (ARGUMENT). Errors, with the item's number: ARGUMENT, STRUCTURE (names the first index out of range), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item, const sptrsm_square *A);
 
 /* Solves op(S_i) X_i = alpha B_i for all items i that the mask has, for one of the systems of sptrsm.h. alpha is one value for all items.
  * X_i may be B_i, but must not overlap it otherwise, nor any block of another item. X of a singular item is not touched, and the call
  * succeeds: look at run->status. run NULL: all items, no status.
- * On a CUDA context the work is queued as in sptrsm_solve. For blocks in device memory, a uniform batch by levelset takes one kernel for all
- * items. Any other batch takes the kernels of one system for each panel of columns, and for each group of items that differ in storage
- * formats, unit diagonals, kind of U or scale operations. Panels have the rows of all items of a group, so that more rows may mean narrower
- * panels (256 to 8 columns, or options.panel) and more of them. Once a solve
- * of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be
- * captured in a CUDA graph where the info says so. The batch, blocks, mask and arrays of results must outlive the graph. Its replays use new
- * values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
+ * On a CUDA context the work is queued as in sptrsm_solve. For blocks in device memory, a uniform batch by levelset takes one kernel for
+ * all items. Any other batch takes the kernels of one system for each panel of columns, and for each group of items that differ in storage
+ * formats, unit diagonals, kind of U or scale operations. Panels have the rows of all items of a group, so that more rows may mean
+ * narrower panels (256 to 8 columns, or options.panel) and more of them. Once a solve of this system has been made (or
+ * sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be captured in a CUDA graph where
+ * the info says so. The batch, blocks, mask and arrays of results must outlive the graph. Its replays use new values of
+ * sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
                                             sptrsm_batch_block *X, const sptrsm_batch_run *run);

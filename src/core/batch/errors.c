@@ -82,7 +82,7 @@ static sptrsm_status check_item(const sptrsm_batch *b, const spti_batch_call *ca
   if (!b->originals || !spti_original_given(&b->originals[item]))
     return spti_fail(SPTRSM_ERR_ARGUMENT,
                      "run: berr of item %lld needs the matrix that its factors were made from: call "
-                     "sptrsm_batch_set_original, or leave the item out by the mask",
+                     "sptrsm_batch_set_original, or leave the item out by a mask in host memory",
                      (long long)item);
   if (B.data == X.data && B.n > 0 && B.nrhs > 0)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "run: berr of item %lld needs B after the solve: X must be another block", (long long)item);
