@@ -9,11 +9,12 @@
 
 #if defined(STREAM_EMULATED)
 #include "simt/emulator/emulated_gpu.h"
-enum { ORDER = 150, NRHS = 19, SEEDS = 1, FORM_STEP = 5 }; /* every fifth form of a tree has each type and operation */
+/* Every fifth form of a tree has each type and operation. */
+enum { ORDER = 150, DRAWN = 100, NRHS = 19, SEEDS = 1, FORM_STEP = 5, LIMIT_STEP = 140 };
 static void begin_to_watch(void) { emulated_gpu_most = 0; }
 static void expect_kept(size_t limit) { cr_assert_leq(emulated_gpu_most, limit); }
 #else
-enum { ORDER = 1500, NRHS = 70, SEEDS = 4, FORM_STEP = 1 };
+enum { ORDER = 1500, DRAWN = 1500, NRHS = 70, SEEDS = 4, FORM_STEP = 1, LIMIT_STEP = 40 };
 static void begin_to_watch(void) {}
 static void expect_kept(size_t limit) { (void)limit; }
 #endif
@@ -120,7 +121,7 @@ static form drawn_form(test_random *random, test_pattern pattern) {
                 .uplo = (sptrsm_uplo)test_random_below(random, 2),
                 .diag = (test_diag)test_random_below(random, TEST_DIAGS),
                 .op = (sptrsm_op)test_random_below(random, 3),
-                .n = ORDER};
+                .n = DRAWN};
 }
 
 Test(stream, every_pattern_in_drawn_forms) {
@@ -341,5 +342,5 @@ Test(stream, factor_sets) {
 
 /* The plans for op N are on the device until those of the transposed system have no room there. */
 Test(stream, a_factor_set_that_begins_to_stream_later) {
-  for (int percent = 120; percent < 400; percent += 40) compare_sets(SPTRSM_F64, false, percent);
+  for (int percent = 120; percent < 400; percent += LIMIT_STEP) compare_sets(SPTRSM_F64, false, percent);
 }
