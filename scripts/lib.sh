@@ -2,6 +2,7 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 JOBS=${JOBS:-$(nproc)}
+export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 # what one clone has compiled serves the others
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }

@@ -11,6 +11,7 @@
 #   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
 #   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
+#   sanitizers     all tests with AddressSanitizer and UBSan, also those that test.sh leaves out there
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, 10,000 random cases of each property, and both wheels: at most 50 MB, solving
 #                  without a compiler
@@ -97,6 +98,13 @@ part_analyzer() {
   sed -n 's/^ *"file": "\(.*\)",\{0,1\}$/\1/p' build/test/compile_commands.json | grep -E "^$ROOT/(src|apps)/.*\.c\$" | sort -u |
     xargs -P "$JOBS" -n 8 clang-tidy-14 -p build/test --quiet '--checks=-*,clang-analyzer-core.*,clang-analyzer-unix.*' 2>/dev/null |
     grep 'warning:' | sort -u || true
+}
+
+part_sanitizers() {
+  local folder=build/test-asan
+  cmake -S . -B $folder -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF >$folder.log 2>&1 &&
+    cmake --build $folder --parallel "$JOBS" >>$folder.log 2>&1 || { tail -n 40 $folder.log; return 1; }
+  ctest --test-dir $folder --output-on-failure --parallel "$JOBS" >$folder-run.log 2>&1 || { tail -n 40 $folder-run.log; return 1; }
 }
 
 part_tsan() {
@@ -311,7 +319,7 @@ part_links() {
   build/site/venv/bin/python -B docs/site/check_links.py build/site/html --follow
 }
 
-all=(architectures busy failures kills ranks fuzz damage tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
+all=(architectures busy failures kills ranks fuzz damage sanitizers tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

@@ -4,7 +4,7 @@
 #   2. build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test; rules of the build;
 #      the Python package's wheel and its tests, where Python and PyPI are there (check-python.sh)
 # --all adds what must hold before a change is merged; .ci/run calls it:
-#   3. AddressSanitizer + UBSan build of the host code; the same tests
+#   3. AddressSanitizer + UBSan build of the host code; the same tests, without those that scripts/nightly.sh runs there
 #   4. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs)
 #   5. format (clang-format), static analysis (clang-tidy), the site with the API pages (site.sh), ABI beside the stored one (check-abi.sh)
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
@@ -70,12 +70,12 @@ run_tests() { ctest --test-dir "$1" --output-on-failure --parallel "$JOBS" "${@:
 mkdir -p build
 check "rules of the sources" scripts/check-rules.sh
 build build/test "${cuda[@]}"
-check "tests of build/test" run_tests build/test ${all:+--label-exclude simt} # with --all the emulator's tests run below, with AddressSanitizer
+check "tests of build/test" run_tests build/test ${all:+--label-exclude '^sanitized$'} # with --all these run below
 check "rules of the build" scripts/check-rules.sh --build build/test
 check "Python package" scripts/check-python.sh
 if [[ $all ]]; then
   build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF
-  check "tests of build/test-asan" run_tests build/test-asan
+  check "tests of build/test-asan" run_tests build/test-asan --label-exclude nightly_sanitized
   check "fuzz targets" scripts/fuzz.sh --runs 1000
   check "format" scripts/check-format.sh
   check "static analysis" scripts/check-tidy.sh build/test

@@ -52,21 +52,29 @@ static char *printable(const char *format, va_list values) {
   return shown;
 }
 
+/* Writes a message in one piece, so that messages of several processes do not end up within each other. */
 static void message(const char *kind, const char *colour, const char *format, va_list values) {
   const char *no_color = getenv("NO_COLOR");
   if (said.mute) return;
   bool coloured = isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0');
   fflush(stdout);
-  fprintf(stderr, "%s: ", said.program);
-  if (kind) fprintf(stderr, "%s%s:%s ", coloured ? colour : "", kind, coloured ? "\033[0m" : "");
   va_list again;
   va_copy(again, values);
-  char *text = printable(format, again);
+  char *text = printable(format, again), *line = NULL;
   va_end(again);
-  if (text) fputs(text, stderr);
-  else vfprintf(stderr, format, values);
+  const char *before = coloured ? colour : "", *after = coloured ? "\033[0m" : "";
+  int length = -1;
+  if (text && kind) length = asprintf(&line, "%s: %s%s:%s %s\n", said.program, before, kind, after, text);
+  else if (text) length = asprintf(&line, "%s: %s\n", said.program, text);
+  if (length >= 0) {
+    fwrite(line, 1, (size_t)length, stderr);
+    free(line);
+  } else { /* no memory for the line */
+    fprintf(stderr, "%s: %s%s", said.program, kind ? kind : "", kind ? ": " : "");
+    vfprintf(stderr, format, values);
+    fputc('\n', stderr);
+  }
   free(text);
-  fputc('\n', stderr);
 }
 
 void cli_error(const char *format, ...) {
