@@ -1,11 +1,17 @@
-/* compare.h -- compare_factors: the solve phases of other solvers and of this library, with the same matrix and factors, in one run. Real
- * matrices only.
+/* compare.h -- compare_factors: the solve phases of other solvers and of this library, with the same matrix, in one run. Real matrices
+ * only.
  *
- * main.c      the program: matrices, alternating repetitions, table
+ * main.c      the program: options, matrices
+ * run.h, run.c  one matrix with one library's factors: all solvers, in alternating repetitions
+ * table.c     the rows of a run, and the summary of all
  * check.c     the residual of a solution
  * native.c    CHOLMOD, UMFPACK and KLU solve with their own factors
+ * cxsparse.c  CXSparse's loops over the triangles of the factor set
+ * eigen.c     Eigen with factors of its own; eigen_solvers.h and .cpp call it
+ * mumps.c     MUMPS with factors of its own
+ * pardiso.c   PARDISO of MKL with factors of its own; MKL is loaded at run time
  * own.c       sptrsm_direct, also with refinement and with factors in single precision
- * mkl.c       MKL's triangular solves with the triangles of the factor set; MKL is loaded at run time
+ * mkl.c       MKL's triangular solves with the triangles of the factor set
  * cudss.c     cuDSS on the GPU, which computes its own factors; cudss_library.c loads it at run time
  */
 #ifndef APPS_COMPARE_COMPARE_H
@@ -14,18 +20,41 @@
 #include "compare/cudss_library.h"
 #include "factor/factor.h"
 
-/* A solver that holds factors. Blocks are column-major, ld = n. */
+/* What a solver on the host is made for. */
+typedef struct {
+  const factor_matrix *A;
+  const factor_request *request;
+  const factor_set *set; /* the factors that this library solves with */
+  const char *mkl;       /* path of MKL, or NULL */
+  int threads;
+} compare_case;
+
+enum { COMPARE_SHARED = 1 /* threads share the columns of B */, COMPARE_SIMPLICIAL = 2 /* no supernodes */ };
+
+/* Another solver on the host. Blocks are column-major, ld = n. */
 typedef struct {
   const char *name;    /* what is timed, for the table */
-  const char *library; /* factor_library.name of the factor sets that it is compared on */
-  /* Factorises A a second time, which gives the factors of the set: library, request and matrix are the same. */
-  int (*begin)(void **self, const factor_matrix *A, const factor_request *, int threads);
+  const char *library; /* factor_library.name of the factor sets that it is compared on, since it has the same factors; NULL: any */
+  int form;            /* bits of the enumeration above, given to `begin` */
+  /* Factorises A, unless the solver uses the factor set. After a failure, too, *self is NULL or to be ended. */
+  int (*begin)(void **self, const compare_case *, int form);
   int (*solve)(void *self, const double *B, double *X, int64_t nrhs);
   void (*end)(void *self);
 } compare_native;
 
-extern const compare_native compare_natives[]; /* ended by a NULL name */
-void compare_set_threads(int threads);         /* of this program, OpenMP and, if it is OpenBLAS, the BLAS */
+/* Each is ended by a NULL name. The last three are there where the build found Eigen and MUMPS, and the user MKL. */
+extern const compare_native compare_suitesparse[], compare_cxsparse[], compare_eigen[], compare_mumps[], compare_pardiso[];
+void compare_set_threads(int threads); /* of this program, OpenMP and, if it is OpenBLAS, the BLAS */
+
+/* Calls `solve` by each of `threads` threads with its share of the columns; returns the largest code. */
+typedef int compare_columns(void *self, int thread, const double *B, double *X, int64_t nrhs);
+typedef struct {
+  const double *B;
+  double *X;
+  int64_t n, nrhs;
+  int threads;
+} compare_share;
+int compare_share_columns(compare_columns *solve, void *self, const compare_share *);
 
 /* The largest ||b - A x|| / (||A|| ||x|| + ||b||) of all columns, in Frobenius norms; NaN if one is NaN. B and X: column-major, ld = n. */
 int compare_residual(double *out, const factor_matrix *A, const double *B, const double *X, int64_t nrhs);

@@ -1,8 +1,8 @@
 /* native.c -- the solve phases of CHOLMOD, UMFPACK and KLU, called as their manuals say, without iterative refinement.
  *
-  * CHOLMOD solves for the whole block by the BLAS and its threads. UMFPACK solves for one right-hand side at a time: it is measured in a
-  * plain loop over the columns, and with the columns shared among threads, each with its own workspace. KLU solves for four columns at
-  * once in one thread.
+ * CHOLMOD solves for the whole block by the BLAS and its threads, with supernodes where it finds them worth while, or simplicial. UMFPACK
+ * solves for one right-hand side at a time. Both are also measured with the columns shared among threads, each with its own workspace.
+ * KLU solves for four columns at once in one thread.
  */
 #include <dlfcn.h>
 #include <omp.h>
@@ -14,13 +14,31 @@
 #include "factor/klu.h"
 #include "factor/umfpack.h"
 
-void compare_set_threads(int threads) {
+static void set_blas_threads(int threads) {
   void (*set)(int) = NULL;
   *(void **)&set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
   if (set) set(threads);
+}
+
+void compare_set_threads(int threads) {
+  set_blas_threads(threads);
   omp_set_num_threads(threads);
   cli_use_threads(threads);
 }
+
+int compare_share_columns(compare_columns *solve, void *self, const compare_share *s) {
+  int worst = CLI_OK;
+#pragma omp parallel for schedule(static, 1) num_threads(s->threads) reduction(max : worst)
+  for (int t = 0; t < s->threads; t++) {
+    int64_t from = s->nrhs * t / s->threads, to = s->nrhs * (t + 1) / s->threads;
+    int code = from < to ? solve(self, t, s->B + from * s->n, s->X + from * s->n, to - from) : CLI_OK;
+    if (code > worst) worst = code;
+  }
+  return worst;
+}
+
+/* The threads among which a form of a solver shares columns. */
+static int sharing_threads(const compare_case *c, int form) { return form & COMPARE_SHARED ? c->threads : 1; }
 
 static int failed(const char *library) {
   cli_error("%s failed where it had worked before", library);
@@ -31,48 +49,68 @@ static int failed(const char *library) {
 
 typedef struct {
   cholmod_common common;
-  cholmod_factor *factor;
   cholmod_dense *X, *Y, *E; /* solution and workspaces, kept from solve to solve */
+} cholmod_worker;
+
+typedef struct {
+  cholmod_factor *factor;
+  cholmod_worker *workers; /* [threads] */
   int64_t n;
+  int threads, blas_threads;
 } cholmod_state;
 
 static void cholmod_end(void *self) {
   cholmod_state *s = self;
-  if (s == NULL) return;
-  cholmod_l_free_dense(&s->X, &s->common);
-  cholmod_l_free_dense(&s->Y, &s->common);
-  cholmod_l_free_dense(&s->E, &s->common);
-  cholmod_l_free_factor(&s->factor, &s->common);
-  cholmod_l_finish(&s->common);
+  for (int t = s->threads - 1; t >= 0; t--) {
+    cholmod_worker *w = &s->workers[t];
+    cholmod_l_free_dense(&w->X, &w->common);
+    cholmod_l_free_dense(&w->Y, &w->common);
+    cholmod_l_free_dense(&w->E, &w->common);
+    if (t == 0) cholmod_l_free_factor(&s->factor, &w->common);
+    cholmod_l_finish(&w->common);
+  }
+  free(s->workers);
   free(s);
 }
 
-static int cholmod_begin(void **self, const factor_matrix *A, const factor_request *r, int threads) {
-  (void)threads;
+static int cholmod_begin(void **self, const compare_case *c, int form) {
   cholmod_state *s = calloc(1, sizeof *s);
   if (s == NULL) return factor_no_memory("CHOLMOD");
-  cholmod_sparse a = factor_cholmod_view(A);
-  s->n = A->n;
-  cholmod_l_start(&s->common);
-  factor_cholmod_set_up(&s->common, r);
-  s->factor = cholmod_l_analyze(&a, &s->common);
-  if (s->factor) cholmod_l_factorize(&a, s->factor, &s->common);
-  if (s->factor == NULL || s->common.status != CHOLMOD_OK) {
-    cholmod_end(s);
-    return failed("CHOLMOD");
-  }
   *self = s;
+  s->n = c->A->n;
+  s->blas_threads = c->threads;
+  s->workers = calloc((size_t)c->threads, sizeof *s->workers);
+  if (s->workers == NULL) return factor_no_memory("CHOLMOD");
+  for (; s->threads < sharing_threads(c, form); s->threads++) {
+    cholmod_l_start(&s->workers[s->threads].common);
+    factor_cholmod_set_up(&s->workers[s->threads].common, c->request);
+  }
+  cholmod_common *common = &s->workers[0].common;
+  cholmod_sparse a = factor_cholmod_view(c->A);
+  if (form & COMPARE_SIMPLICIAL) common->supernodal = CHOLMOD_SIMPLICIAL;
+  s->factor = cholmod_l_analyze(&a, common);
+  if (s->factor) cholmod_l_factorize(&a, s->factor, common);
+  return s->factor == NULL || common->status != CHOLMOD_OK ? failed("CHOLMOD") : CLI_OK;
+}
+
+/* CHOLMOD keeps the solution in its own array; it is copied to X. */
+static int cholmod_columns(void *self, int thread, const double *B, double *X, int64_t nrhs) {
+  cholmod_state *s = self;
+  cholmod_worker *w = &s->workers[thread];
+  size_t n = (size_t)s->n;
+  cholmod_dense b = {.nrow = n, .ncol = (size_t)nrhs, .nzmax = n * (size_t)nrhs, .d = n, .x = (void *)B, .xtype = CHOLMOD_REAL};
+  if (!cholmod_l_solve2(CHOLMOD_A, s->factor, &b, NULL, &w->X, NULL, &w->Y, &w->E, &w->common)) return failed("CHOLMOD");
+  memcpy(X, w->X->x, n * (size_t)nrhs * sizeof *X);
   return CLI_OK;
 }
 
-/* CHOLMOD keeps the solution in its own array; it is copied to X unless X is NULL. */
 static int cholmod_apply(void *self, const double *B, double *X, int64_t nrhs) {
   cholmod_state *s = self;
-  size_t n = (size_t)s->n;
-  cholmod_dense b = {.nrow = n, .ncol = (size_t)nrhs, .nzmax = n * (size_t)nrhs, .d = n, .x = (void *)B, .xtype = CHOLMOD_REAL};
-  if (!cholmod_l_solve2(CHOLMOD_A, s->factor, &b, NULL, &s->X, NULL, &s->Y, &s->E, &s->common)) return failed("CHOLMOD");
-  if (X) memcpy(X, s->X->x, n * (size_t)nrhs * sizeof *X);
-  return CLI_OK;
+  if (s->threads == 1) return cholmod_columns(s, 0, B, X, nrhs);
+  set_blas_threads(1);
+  int code = compare_share_columns(cholmod_columns, s, &(compare_share){B, X, s->n, nrhs, s->threads});
+  set_blas_threads(s->blas_threads);
+  return code;
 }
 
 /* ---- UMFPACK ---- */
@@ -88,49 +126,44 @@ typedef struct {
 
 static void umfpack_end(void *self) {
   umfpack_state *s = self;
-  if (s == NULL) return;
   umfpack_dl_free_numeric(&s->numeric);
   free(s->indices);
   free(s->work);
   free(s);
 }
 
-static int umfpack_begin(void **self, const factor_matrix *A, const factor_request *r, int threads) {
+static int umfpack_begin(void **self, const compare_case *c, int form) {
+  const factor_matrix *A = c->A;
   umfpack_state *s = calloc(1, sizeof *s);
   void *symbolic = NULL;
   if (s == NULL) return factor_no_memory("UMFPACK");
-  *s = (umfpack_state){.A = A, .threads = threads};
-  s->indices = malloc((size_t)threads * (size_t)A->n * sizeof *s->indices);
-  s->work = malloc((size_t)threads * (size_t)A->n * sizeof *s->work);
-  factor_umfpack_set_up(s->control, r);
+  *self = s;
+  *s = (umfpack_state){.A = A, .threads = sharing_threads(c, form)};
+  s->indices = malloc((size_t)s->threads * (size_t)A->n * sizeof *s->indices);
+  s->work = malloc((size_t)s->threads * (size_t)A->n * sizeof *s->work);
+  if (!s->indices || !s->work) return factor_no_memory("UMFPACK");
+  factor_umfpack_set_up(s->control, c->request);
   s->control[UMFPACK_IRSTEP] = 0;
   int64_t status = umfpack_dl_symbolic(A->n, A->n, A->ptr, A->idx, A->val, &symbolic, s->control, NULL);
   if (status == UMFPACK_OK) status = umfpack_dl_numeric(A->ptr, A->idx, A->val, symbolic, &s->numeric, s->control, NULL);
   umfpack_dl_free_symbolic(&symbolic);
-  if (status != UMFPACK_OK || !s->indices || !s->work) {
-    umfpack_end(s);
-    return failed("UMFPACK");
-  }
-  *self = s;
+  return status == UMFPACK_OK ? CLI_OK : failed("UMFPACK");
+}
+
+static int umfpack_columns(void *self, int thread, const double *B, double *X, int64_t nrhs) {
+  umfpack_state *s = self;
+  const factor_matrix *A = s->A;
+  const int64_t n = A->n;
+  for (int64_t k = 0; k < nrhs; k++)
+    if (umfpack_dl_wsolve(UMFPACK_A, A->ptr, A->idx, A->val, X + k * n, B + k * n, s->numeric, s->control, NULL, s->indices + thread * n,
+                          s->work + thread * n) != UMFPACK_OK)
+      return failed("UMFPACK");
   return CLI_OK;
 }
 
-static int umfpack_columns(umfpack_state *s, const double *B, double *X, int64_t nrhs, int threads) {
-  const factor_matrix *A = s->A;
-  int64_t bad = 0, n = A->n;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : bad)
-  for (int64_t k = 0; k < nrhs; k++) {
-    int64_t t = omp_get_thread_num();
-    bad += umfpack_dl_wsolve(UMFPACK_A, A->ptr, A->idx, A->val, X + k * n, B + k * n, s->numeric, s->control, NULL, s->indices + t * n,
-                             s->work + t * n) != UMFPACK_OK;
-  }
-  return bad ? failed("UMFPACK") : CLI_OK;
-}
-
-static int umfpack_apply(void *self, const double *B, double *X, int64_t nrhs) { return umfpack_columns(self, B, X, nrhs, 1); }
-
-static int umfpack_apply_shared(void *self, const double *B, double *X, int64_t nrhs) {
-  return umfpack_columns(self, B, X, nrhs, ((umfpack_state *)self)->threads);
+static int umfpack_apply(void *self, const double *B, double *X, int64_t nrhs) {
+  umfpack_state *s = self;
+  return compare_share_columns(umfpack_columns, s, &(compare_share){B, X, s->A->n, nrhs, s->threads});
 }
 
 /* ---- KLU ---- */
@@ -144,26 +177,21 @@ typedef struct {
 
 static void klu_end(void *self) {
   klu_state *s = self;
-  if (s == NULL) return;
   klu_l_free_numeric(&s->numeric, &s->common);
   klu_l_free_symbolic(&s->symbolic, &s->common);
   free(s);
 }
 
-static int klu_begin(void **self, const factor_matrix *A, const factor_request *r, int threads) {
-  (void)threads;
+static int klu_begin(void **self, const compare_case *c, int form) {
+  (void)form;
   klu_state *s = calloc(1, sizeof *s);
   if (s == NULL) return factor_no_memory("KLU");
-  s->n = A->n;
-  factor_klu_set_up(&s->common, r);
-  s->symbolic = klu_l_analyze(A->n, A->ptr, A->idx, &s->common);
-  if (s->symbolic) s->numeric = klu_l_factor(A->ptr, A->idx, A->val, s->symbolic, &s->common);
-  if (s->numeric == NULL || s->common.status != KLU_OK) {
-    klu_end(s);
-    return failed("KLU");
-  }
   *self = s;
-  return CLI_OK;
+  s->n = c->A->n;
+  factor_klu_set_up(&s->common, c->request);
+  s->symbolic = klu_l_analyze(c->A->n, c->A->ptr, c->A->idx, &s->common);
+  if (s->symbolic) s->numeric = klu_l_factor(c->A->ptr, c->A->idx, c->A->val, s->symbolic, &s->common);
+  return s->numeric == NULL || s->common.status != KLU_OK ? failed("KLU") : CLI_OK;
 }
 
 /* KLU solves in place, so the copy of B is part of the solve. */
@@ -173,10 +201,13 @@ static int klu_apply(void *self, const double *B, double *X, int64_t nrhs) {
   return klu_l_solve(s->symbolic, s->numeric, s->n, nrhs, X, &s->common) ? CLI_OK : failed("KLU");
 }
 
-const compare_native compare_natives[] = {
-    {"CHOLMOD", "cholmod", cholmod_begin, cholmod_apply, cholmod_end},
-    {"UMFPACK", "umfpack", umfpack_begin, umfpack_apply, umfpack_end},
-    {"UMFPACK, columns shared", "umfpack", umfpack_begin, umfpack_apply_shared, umfpack_end},
-    {"KLU", "klu", klu_begin, klu_apply, klu_end},
+const compare_native compare_suitesparse[] = {
+    {"CHOLMOD", "cholmod", 0, cholmod_begin, cholmod_apply, cholmod_end},
+    {"CHOLMOD, columns shared", "cholmod", COMPARE_SHARED, cholmod_begin, cholmod_apply, cholmod_end},
+    {"CHOLMOD simplicial", "cholmod", COMPARE_SIMPLICIAL, cholmod_begin, cholmod_apply, cholmod_end},
+    {"CHOLMOD simplicial, columns shared", "cholmod", COMPARE_SIMPLICIAL | COMPARE_SHARED, cholmod_begin, cholmod_apply, cholmod_end},
+    {"UMFPACK", "umfpack", 0, umfpack_begin, umfpack_apply, umfpack_end},
+    {"UMFPACK, columns shared", "umfpack", COMPARE_SHARED, umfpack_begin, umfpack_apply, umfpack_end},
+    {"KLU", "klu", 0, klu_begin, klu_apply, klu_end},
     {0},
 };

@@ -1,0 +1,56 @@
+/* table.c -- the rows of a run of compare_factors, and its summary. */
+#include "compare/run.h"
+
+#include <math.h>
+
+/* The error of the first solver that has an X: errors depend on the condition of A, so the others are compared with it. */
+static double first_error(const solver *list, int count) {
+  int v = 0;
+  while (v + 1 < count && list[v].kind == MKL) v++;
+  return list[v].error;
+}
+
+static double median(const solver *v, const problem_set *p) { return bench_median(v->ms + 1, p->s->reps); }
+
+/* The least time; the repetitions are sorted when their median has been found. */
+static double least(const solver *v) { return v->ms[1]; }
+
+/* Others are given column-major blocks, so ours with the first method and such blocks is compared with them. Least times are compared,
+ * which a busy machine disturbs less than medians. */
+static void add_case(compare_summary *summary, const solver *list, int count, const problem_set *p) {
+  const solver *best = NULL, *own = NULL;
+  for (const solver *v = list; v < list + count; v++) {
+    if (v->kind == NATIVE && (best == NULL || least(v) < least(best))) best = v;
+    if (own == NULL && v->kind == OWN) own = v;
+  }
+  if (best == NULL || own == NULL) return;
+  double ratio = least(best) / least(own);
+  summary->logarithms += log(ratio);
+  if (summary->cases++ > 0 && summary->least <= ratio) return;
+  summary->least = ratio;
+  snprintf(summary->least_case, sizeof summary->least_case, "%s with the factors of %s, beside %s", p->A->where, p->library->name,
+           best->name);
+}
+
+void print_summary(const compare_summary *s, int64_t nrhs) {
+  if (s->cases == 0) return;
+  printf("%lld right-hand side%s, %d case%s: %.2f times as fast as the best other solver (geometric mean), least %.2f: %s\n",
+         (long long)nrhs, nrhs == 1 ? "" : "s", s->cases, s->cases == 1 ? "" : "s", exp(s->logarithms / s->cases), s->least, s->least_case);
+}
+
+bool print_rows(const solver *list, int count, const problem_set *p, compare_summary *summary) {
+  double flops = 2.0 * (double)(p->set.L.ptr[p->A->n] + (p->set.U.ptr ? p->set.U.ptr[p->A->n] : p->set.L.ptr[p->A->n])) * (double)p->nrhs;
+  double first = 0;
+  bool good = true;
+  for (int v = 0; v < count; v++) {
+    double ms = median(&list[v], p);
+    if (v == 0) first = ms;
+    bool wrong = list[v].kind != MKL && !(list[v].error <= 1e4 * first_error(list, count) + 1e-10);
+    good = good && !wrong;
+    printf("  %-42s %10.3f %10.3f %8.2f %8.2f  ", list[v].name, ms, least(&list[v]), 1e-6 * flops / ms, first / ms);
+    if (list[v].kind == MKL) printf("%9s %9s\n", "-", "-");
+    else printf("%9.1e %9.1e%s\n", list[v].error, list[v].residual, wrong ? "  WRONG" : "");
+  }
+  add_case(summary, list, count, p);
+  return good;
+}
