@@ -70,12 +70,17 @@ static void NAME(redo)(const NAME(operands) * o, const NAME(targets) * t, int ro
 
 #else
 
+#if WIDTH == 1 && !SPTI_IS_COMPLEX
+#define SEVERAL_ROWS "trsm/block/host/column.tmpl.h"
+#else
+#define SEVERAL_ROWS "trsm/block/host/rows.tmpl.h"
+#endif
 #define ROWS 2
-#include "trsm/block/host/rows.tmpl.h"
+#include SEVERAL_ROWS
 #define ROWS 4
-#include "trsm/block/host/rows.tmpl.h"
+#include SEVERAL_ROWS
 #define ROWS 8
-#include "trsm/block/host/rows.tmpl.h"
+#include SEVERAL_ROWS
 
 #define MOST (SUM_VECTORS / COUNT / (SPTI_IS_COMPLEX ? 2 : 1))
 
@@ -145,6 +150,7 @@ static void AT_WIDTH(node_)(const spti_block_host_panel *p, T *w, int32_t c, boo
 }
 
 #undef MOST
+#undef SEVERAL_ROWS
 #endif
 #undef AT_WIDTH
 #undef MET
