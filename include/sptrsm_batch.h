@@ -43,13 +43,14 @@ static inline void sptrsm_batch_values_init(sptrsm_batch_values *out) { sptrsm_b
 /* A uniform batch of values->count items with the pattern, permutations and conventions of `pattern`, whose value arrays serve where
  * `values` has none. The pattern is validated and analysed once. Everything is copied. values->first must be 0; count = 0 is allowed.
  * options as in sptrsm_direct_create; precision MIXED is UNSUPPORTED. `auto` is levelset, which solves the items of a group together. With
- * any other method each item is prepared and kept by itself, as in a mixed batch.
+ * any other method each item is kept as in a mixed batch, which on a device analyses the pattern once for each item.
  * Errors: ARGUMENT (a stride that is negative, or shorter than its array without being 0; sizes beyond 64 bits), STRUCTURE (the pattern, or
  * 2x2 blocks of D that overlap), SINGULAR (the pattern lacks a diagonal entry), UNSUPPORTED, MEMORY, DEVICE. An item with a bad diagonal
  * value is no error here: see sptrsm_batch_item. */
 SPTRSM_API sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *pattern,
                                                      const sptrsm_batch_values *values, const sptrsm_options *options);
-/* A mixed batch: items[i] is the factor set of item i, with an order and a pattern of its own; all have one dtype. Everything is copied.
+/* A mixed batch: items[i] is the factor set of item i, with an order and a pattern of its own; all have one dtype. Everything is copied. On
+ * the host, items with equal patterns (all but the values is the same) are found, analysed once and keep one copy of the pattern.
  * Errors as above, with the item's number. */
 SPTRSM_API sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *const *items, int64_t count,
                                                    const sptrsm_options *options);
@@ -132,15 +133,16 @@ SPTRSM_API sptrsm_status sptrsm_batch_prepare(sptrsm_batch *, sptrsm_system, spt
 typedef struct {
   size_t size; /* set to sizeof(sptrsm_batch_facts) by the caller */
   int64_t count;
-  int64_t patterns; /* analyses: 1 in a uniform batch by levelset, else one for each item on the host, equal patterns counted again, and on
-                     * a device one for each group of items that are solved as one system (sptrsm_batch_solve) */
+  int64_t patterns; /* analyses: on the host one for each pattern among the items; on a device 1 in a uniform batch by levelset, else one
+                     * for each group of items that are solved as one system (sptrsm_batch_solve), of one pattern or many */
   int64_t singular; /* items that solves leave out */
   int32_t n_most;   /* order of the largest item */
   int32_t panel;    /* right-hand sides of the largest item that are worked on at once */
   char method[32];  /* of the largest item */
   char reason[160];
   int32_t deterministic, capturable;
-  size_t batch_bytes;     /* factors and analyses of all items, without the matrices for run->berr */
+  size_t batch_bytes;     /* factors and analyses of all items, without the matrices for run->berr; a little more than the truth where items
+                           * by `block` share lists */
   size_t workspace_bytes; /* what solves need beyond them, for the systems prepared so far */
   double analysis_seconds;
 } sptrsm_batch_facts;
