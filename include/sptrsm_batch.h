@@ -10,7 +10,7 @@
  * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
  * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. A mixed batch on a
  * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs; that of a mixed batch on a device
- * grows with the rows of all items.
+ * grows with the rows of all items, up to 256 MiB while panels of 8 columns fit into that.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */
@@ -120,10 +120,10 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item,
  * On a CUDA context the work is queued as in sptrsm_solve. For blocks in device memory, a uniform batch by levelset takes one kernel for
  * all items. Any other batch takes the kernels of one system for each panel of columns, and for each group of items that differ in storage
  * formats, unit diagonals, kind of U or scale operations. Panels have the rows of all items of a group, so that more rows may mean
- * narrower panels (256 to 8 columns, or options.panel) and more of them. Once a solve of this system has been made (or
- * sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be captured in a CUDA graph where
- * the info says so. The batch, blocks, mask and arrays of results must outlive the graph. Its replays use new values of
- * sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
+ * narrower panels (256 to 8 columns, so that all blocks of a solve keep within 256 MiB or options.memory_limit; or options.panel) and
+ * more of them. Once a solve of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates
+ * nothing, does not wait, and may be captured in a CUDA graph where the info says so. The batch, blocks, mask and arrays of results must
+ * outlive the graph. Its replays use new values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
                                             sptrsm_batch_block *X, const sptrsm_batch_run *run);
