@@ -134,6 +134,8 @@ memcheck() { # memcheck TEST FILTER LOG
 if has batch; then
   build_targets test_batch_gpu test_batch_errors_gpu compare_batch_cuda sptrsm-gen sptrsm-solve
   ctest --test-dir $build -R '^batch_(errors_)?gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/batch-test.log" | tail -20 || failed=1
+  memcheck test_batch_errors_gpu 'batch_errors/*' "$out/batch-errors-memcheck.log"
+  memcheck test_batch_gpu 'mixed/f64' "$out/batch-mixed-memcheck.log"
   "$build/apps/compare_batch_cuda" "${batch_args[@]}" | tee "$out/batch.txt" || failed=1
   # What the bound of a mixed batch's workspace costs: its own panel, then others. Generating subdomains needs SuiteSparse.
   if "$build/apps/sptrsm-gen" feti 10 10 -o "$out/feti.h5"; then
