@@ -10,7 +10,7 @@
  * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
  * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. A mixed batch on a
  * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs; that of a mixed batch on a device
- * grows with the rows of all items.
+ * grows with the rows of all items, up to 256 MiB while panels of 8 columns fit into that.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */
@@ -43,13 +43,14 @@ static inline void sptrsm_batch_values_init(sptrsm_batch_values *out) { sptrsm_b
 /* A uniform batch of values->count items with the pattern, permutations and conventions of `pattern`, whose value arrays serve where
  * `values` has none. The pattern is validated and analysed once. Everything is copied. values->first must be 0; count = 0 is allowed.
  * options as in sptrsm_direct_create; precision MIXED is UNSUPPORTED. `auto` is levelset, which solves the items of a group together. With
- * any other method each item is prepared and kept by itself, as in a mixed batch.
+ * any other method each item is kept as in a mixed batch, which on a device analyses the pattern once for each item.
  * Errors: ARGUMENT (a stride that is negative, or shorter than its array without being 0; sizes beyond 64 bits), STRUCTURE (the pattern, or
  * 2x2 blocks of D that overlap), SINGULAR (the pattern lacks a diagonal entry), UNSUPPORTED, MEMORY, DEVICE. An item with a bad diagonal
  * value is no error here: see sptrsm_batch_item. */
 SPTRSM_API sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *pattern,
                                                      const sptrsm_batch_values *values, const sptrsm_options *options);
-/* A mixed batch: items[i] is the factor set of item i, with an order and a pattern of its own; all have one dtype. Everything is copied.
+/* A mixed batch: items[i] is the factor set of item i, with an order and a pattern of its own; all have one dtype. Everything is copied. On
+ * the host, items with equal patterns (all but the values is the same) are found, analysed once and keep one copy of the pattern.
  * Errors as above, with the item's number. */
 SPTRSM_API sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_context *, const sptrsm_factors *const *items, int64_t count,
                                                    const sptrsm_options *options);
@@ -119,10 +120,10 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item,
  * On a CUDA context the work is queued as in sptrsm_solve. For blocks in device memory, a uniform batch by levelset takes one kernel for
  * all items. Any other batch takes the kernels of one system for each panel of columns, and for each group of items that differ in storage
  * formats, unit diagonals, kind of U or scale operations. Panels have the rows of all items of a group, so that more rows may mean
- * narrower panels (256 to 8 columns, or options.panel) and more of them. Once a solve of this system has been made (or
- * sptrsm_batch_prepare), a solve of blocks in device memory allocates nothing, does not wait, and may be captured in a CUDA graph where
- * the info says so. The batch, blocks, mask and arrays of results must outlive the graph. Its replays use new values of
- * sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
+ * narrower panels (256 to 8 columns, so that all blocks of a solve keep within 256 MiB or options.memory_limit; or options.panel) and
+ * more of them. Once a solve of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates
+ * nothing, does not wait, and may be captured in a CUDA graph where the info says so. The batch, blocks, mask and arrays of results must
+ * outlive the graph. Its replays use new values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
                                             sptrsm_batch_block *X, const sptrsm_batch_run *run);
@@ -132,15 +133,16 @@ SPTRSM_API sptrsm_status sptrsm_batch_prepare(sptrsm_batch *, sptrsm_system, spt
 typedef struct {
   size_t size; /* set to sizeof(sptrsm_batch_facts) by the caller */
   int64_t count;
-  int64_t patterns; /* analyses: 1 in a uniform batch by levelset, else one for each item on the host, equal patterns counted again, and on
-                     * a device one for each group of items that are solved as one system (sptrsm_batch_solve) */
+  int64_t patterns; /* analyses: on the host one for each pattern among the items; on a device 1 in a uniform batch by levelset, else one
+                     * for each group of items that are solved as one system (sptrsm_batch_solve), of one pattern or many */
   int64_t singular; /* items that solves leave out */
   int32_t n_most;   /* order of the largest item */
   int32_t panel;    /* right-hand sides of the largest item that are worked on at once */
   char method[32];  /* of the largest item */
   char reason[160];
   int32_t deterministic, capturable;
-  size_t batch_bytes;     /* factors and analyses of all items, without the matrices for run->berr */
+  size_t batch_bytes;     /* factors and analyses of all items, without the matrices for run->berr; a little more than the truth where items
+                           * by `block` share lists */
   size_t workspace_bytes; /* what solves need beyond them, for the systems prepared so far */
   double analysis_seconds;
 } sptrsm_batch_facts;

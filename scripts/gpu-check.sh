@@ -132,9 +132,20 @@ memcheck() { # memcheck TEST FILTER LOG
   fi
 }
 if has batch; then
-  build_targets test_batch_gpu test_batch_errors_gpu compare_batch_cuda
+  build_targets test_batch_gpu test_batch_errors_gpu compare_batch_cuda sptrsm-gen sptrsm-solve
   ctest --test-dir $build -R '^batch_(errors_)?gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/batch-test.log" | tail -20 || failed=1
+  memcheck test_batch_errors_gpu 'batch_errors/*' "$out/batch-errors-memcheck.log"
+  memcheck test_batch_gpu 'mixed/f64' "$out/batch-mixed-memcheck.log"
   "$build/apps/compare_batch_cuda" "${batch_args[@]}" | tee "$out/batch.txt" || failed=1
+  # What the bound of a mixed batch's workspace costs: its own panel, then others. Generating subdomains needs SuiteSparse.
+  if "$build/apps/sptrsm-gen" feti 10 10 -o "$out/feti.h5"; then
+    rm -f "$out/batch-panels.txt"
+    for panel in '' '--panel 8' '--panel 32' '--panel 128'; do
+      # shellcheck disable=SC2086 # two words
+      "$build/apps/sptrsm-solve" "$out/feti.h5" "$out/feti.h5" -o "$out/feti_x.h5" --force --device cuda $panel |
+        grep -E '^(method|time)' | tee -a "$out/batch-panels.txt" || failed=1
+    done
+  fi
 fi
 if has schur; then
   build_targets test_schur_gpu compare_schur_cuda

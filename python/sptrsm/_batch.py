@@ -315,7 +315,7 @@ def batch(factors, L=None, U=None, D=None, D_sub=None, row_scale=None, col_scale
         Likewise; `factors` must have such a part.
     uniform : bool, optional
         With a list: True: all factor sets must have one pattern, which is analysed once, and are solved together in vector lanes; False:
-        each is analysed by itself; None: uniform if they have one pattern and `method` is not given.
+        each is a factor set of its own; None: uniform if they have one pattern and `method` is not given.
     device : str, optional
         Default: where the arrays of the factors are.
     **options

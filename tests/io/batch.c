@@ -521,7 +521,7 @@ Test(io_batch, wrong_blocks_are_refused) {
   sptrsm_file_batch *batch = load("", 0, -1, NULL);
   refuse_blocks(":/few", batch, SPTRSM_ERR_STRUCTURE, "/few: has blocks for 3 items, but");
   refuse_blocks(":/tall", batch, SPTRSM_ERR_STRUCTURE, "/tall: is 4 x 2, neither side is the order of the matrix, 3");
-  refuse_blocks(":/four", batch, SPTRSM_ERR_STRUCTURE, "/four: is an array of more than three dimensions");
+  refuse_blocks(":/four", batch, SPTRSM_ERR_STRUCTURE, "/four: is an array of more than three dimensions; a vector");
   sptrsm_io_options o;
   sptrsm_io_options_init(&o);
   o.memory_limit = 300, o.col_end = 2;

@@ -32,7 +32,7 @@ struct sptrsm_batch {
   void *spans;                 /* what blocks.c needs to compare blocks, allocated once */
   spti_original *originals;    /* [count]: matrices of the items, NULL: none was given. These three are of errors.c */
   void *tables[2];             /* on a device: spti_residual_lines of all items, by orientation, or NULL */
-  bool has_lines[2];           /* all items' matrices have lines of this orientation where the context works */
+  bool has_lines[2][2];        /* all items' matrices have lines of this orientation in this place */
 };
 
 /* What a batch is made from. */

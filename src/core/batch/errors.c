@@ -15,7 +15,7 @@ static void drop_tables(sptrsm_batch *b) {
   for (int orientation = 0; orientation < 2; orientation++) {
     spti_free(b->context, b->tables[orientation]);
     b->tables[orientation] = NULL;
-    b->has_lines[orientation] = false;
+    for (int place = 0; place < 2; place++) b->has_lines[orientation][place] = false;
   }
 }
 
@@ -60,18 +60,21 @@ done:
   return status;
 }
 
-static sptrsm_status need_lines(sptrsm_batch *b, int orientation) {
-  if (b->has_lines[orientation]) return SPTRSM_OK;
+/* place: of the blocks. Errors of blocks in host memory read nothing on a device. */
+static sptrsm_status need_lines(sptrsm_batch *b, int orientation, sptrsm_place place) {
+  if (b->has_lines[orientation][place]) return SPTRSM_OK;
   if (b->context->place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_refuse_capture(b->context, "the first backward errors of a batch"));
   for (int64_t i = 0; i < b->count; i++) {
     const spti_storage *lines;
     if (spti_original_given(&b->originals[i]))
-      SPTI_TRY(spti_batch_name_item(spti_original_lines(&lines, &b->originals[i], b->context, orientation), i));
+      SPTI_TRY(spti_batch_name_item(spti_original_lines(&lines, &b->originals[i], b->context, orientation, place), i));
   }
-  spti_free(b->context, b->tables[orientation]);
-  b->tables[orientation] = NULL;
-  if (b->context->place == SPTRSM_CUDA) SPTI_TRY(make_table(b, orientation));
-  b->has_lines[orientation] = true;
+  if (place == SPTRSM_CUDA) {
+    spti_free(b->context, b->tables[orientation]);
+    b->tables[orientation] = NULL;
+    SPTI_TRY(make_table(b, orientation));
+  }
+  b->has_lines[orientation][place] = true;
   return SPTRSM_OK;
 }
 
@@ -101,7 +104,7 @@ sptrsm_status spti_batch_check_errors(sptrsm_batch *b, const spti_batch_call *ca
   if (call->X->place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_pointer(b->context, call->run->berr, "berr"));
   for (int64_t i = 0; i < b->count; i++)
     if (spti_batch_wants(call, i)) SPTI_TRY(check_item(b, call, i));
-  return need_lines(b, call->on_original.transpose ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A);
+  return need_lines(b, call->on_original.transpose ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A, call->X->place);
 }
 
 /* ---- blocks in host memory ---- */

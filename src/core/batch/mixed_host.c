@@ -1,5 +1,6 @@
 /* mixed_host.c -- a batch of factor sets with patterns of their own, on the host: a sptrsm_direct for each item, without panels. A thread
- * lends its panel, which is large enough for any item, to the item that it solves. So the workspace is a panel for each thread.
+ * lends its panel, which is large enough for any item, to the item that it solves. So the workspace is a panel for each thread. Items with
+ * the pattern of an earlier one share its analysis.
  * Threads take whole items, those with most entries first. An item that has more than a thread's share of the work is solved by all
  * threads, over its columns, before the others. */
 #include <stdatomic.h>
@@ -7,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/batch/patterns.h"
 #include "core/batch/stand_in.h"
+#include "core/clone/like.h"
 #include "core/context/alloc.h"
 
 typedef struct {
@@ -22,6 +25,7 @@ typedef struct {
 
 typedef struct {
   mixed_item *items; /* [count] */
+  int64_t *like;     /* [count] the first item with the same pattern */
   mixed_turn *turns; /* [count], those with most entries first */
   spti_batch_panels panels;
 } mixed_state;
@@ -138,12 +142,16 @@ static sptrsm_status set_values(sptrsm_batch *b, const sptrsm_batch_values *v) {
 
 /* ---- creation ---- */
 
+static sptrsm_batch_values values_of(const sptrsm_factors *f) {
+  return (sptrsm_batch_values){
+      .L = f->L->val, .U = f->U ? f->U->val : NULL, .D = f->D, .D_sub = f->D_sub, .scale_row = f->scale_row, .scale_col = f->scale_col};
+}
+
 /* The item has a singular part, or a wrong pattern that this part has hidden so far. */
 static sptrsm_status create_singular(mixed_item *it, const sptrsm_batch *b, const sptrsm_factors *f) {
   spti_stand_in s;
   sptrsm_status status;
-  const sptrsm_batch_values v = {
-      .L = f->L->val, .U = f->U ? f->U->val : NULL, .D = f->D, .D_sub = f->D_sub, .scale_row = f->scale_row, .scale_col = f->scale_col};
+  const sptrsm_batch_values v = values_of(f);
   SPTI_TRY(spti_stand_in_create(&s, f));
   SPTI_TRY_DONE(sptrsm_direct_create(&it->direct, b->context, &s.f, &b->options));
   status = take_values(it, &v);
@@ -157,6 +165,14 @@ static sptrsm_status create_item(mixed_item *it, const sptrsm_batch *b, const sp
   if (status == SPTRSM_ERR_SINGULAR) SPTI_TRY(create_singular(it, b, f));
   else return status;
   return SPTRSM_OK;
+}
+
+/* The item has the pattern of an earlier one. Plans come last, since they pack values. */
+static sptrsm_status create_like(mixed_item *it, const mixed_item *first, const sptrsm_factors *f) {
+  const sptrsm_batch_values v = values_of(f);
+  SPTI_TRY(spti_direct_like(&it->direct, first->direct));
+  SPTI_TRY(take_values(it, &v));
+  return spti_direct_like_plans(it->direct, first->direct);
 }
 
 static int64_t entries_of(const sptrsm_direct *d) { return d->matrix[0]->nnz + (d->matrix[1] ? d->matrix[1]->nnz : 0) + d->n; }
@@ -173,11 +189,14 @@ static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   *state = (mixed_state){0};
   b->state = state; /* from here on the batch frees it */
   SPTI_TRY(spti_host_alloc(&state->turns, b->count, sizeof *state->turns, "order of the items"));
+  SPTI_TRY(spti_host_alloc(&state->like, b->count, sizeof *state->like, "patterns of the items"));
   SPTI_TRY(spti_host_alloc(&state->items, b->count, sizeof *state->items, "items"));
   for (int64_t i = 0; i < b->count; i++) state->items[i] = (mixed_item){.fault = {-1, -1, -1, -1, -1, -1}};
+  SPTI_TRY(spti_batch_find_patterns(state->like, b, source));
   for (int64_t i = 0; i < b->count; i++) {
     mixed_item *it = &state->items[i];
-    SPTI_TRY(spti_batch_name_item(create_item(it, b, source->items[i]), i));
+    const mixed_item *first = &state->items[state->like[i]];
+    SPTI_TRY(spti_batch_name_item(first == it ? create_item(it, b, source->items[i]) : create_like(it, first, source->items[i]), i));
     spti_batch_set_item(b, i, it->fault);
     state->turns[i] = (mixed_turn){.item = i, .entries = entries_of(it->direct)};
   }
@@ -192,6 +211,7 @@ static void free_state(sptrsm_batch *b) {
     for (int part = 0; part < 2; part++) spti_host_free(state->items[i].refused[part]);
   }
   spti_host_free(state->items);
+  spti_host_free(state->like);
   spti_host_free(state->turns);
   spti_host_free(state->panels.data);
   spti_host_free(state);
@@ -217,10 +237,17 @@ static int slabs_of(const sptrsm_batch *b, size_t bytes) {
   return slabs < 1 ? 1 : slabs;
 }
 
+/* The plans that an item needs: new ones are made for the first item of a pattern, and are there when the others come. */
+static sptrsm_status prepare_item(const mixed_state *state, int64_t i, const spti_system_steps *steps) {
+  sptrsm_direct *d = state->items[i].direct;
+  spti_pipeline pipe;
+  if (state->like[i] != i) SPTI_TRY(spti_direct_like_plans(d, state->items[state->like[i]].direct));
+  return spti_direct_pipeline(&pipe, d, steps);
+}
+
 static sptrsm_status prepare(sptrsm_batch *b, const spti_system_steps *steps) {
   mixed_state *state = b->state;
-  spti_pipeline pipe;
-  for (int64_t i = 0; i < b->count; i++) SPTI_TRY(spti_batch_name_item(spti_direct_pipeline(&pipe, state->items[i].direct, steps), i));
+  for (int64_t i = 0; i < b->count; i++) SPTI_TRY(spti_batch_name_item(prepare_item(state, i, steps), i));
   const size_t bytes = thread_bytes(b);
   return spti_batch_need_panels(&state->panels, bytes, slabs_of(b, bytes));
 }
@@ -291,9 +318,9 @@ static sptrsm_status solve(sptrsm_batch *b, const spti_batch_call *call) {
 static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   const mixed_state *state = b->state;
   sptrsm_info L = {.size = sizeof L}, U = {.size = sizeof U};
-  out->patterns = b->count;
+  for (int64_t i = 0; i < b->count; i++) out->patterns += state->like[i] == i;
   out->deterministic = 1;
-  out->batch_bytes = (size_t)b->count * (sizeof *state->items + sizeof *state->turns);
+  out->batch_bytes = (size_t)b->count * (sizeof *state->items + sizeof *state->like + sizeof *state->turns);
   for (int64_t t = b->count - 1; t >= 0; t--) { /* the largest item last: L describes it afterwards */
     const sptrsm_direct *d = state->items[state->turns[t].item].direct;
     SPTI_TRY(sptrsm_direct_info(&L, d->has_U ? &U : NULL, d));

@@ -313,7 +313,8 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   out->deterministic = L.deterministic && (!has_U || U.deterministic);
   out->analysis_seconds = L.analysis_seconds + (has_U ? U.analysis_seconds : 0);
   snprintf(out->method, sizeof out->method, "%s", L.method);
-  snprintf(out->reason, sizeof out->reason, "%s", L.reason);
+  const bool asked = b->options.method && strcmp(b->options.method, "auto") != 0;
+  snprintf(out->reason, sizeof out->reason, "%s", asked ? L.reason : "reads each index once for a group of systems");
   out->batch_bytes = sizeof *s + spti_direct_bytes(s->pattern) + (size_t)b->count * sizeof *s->faults;
   for (int part = 0; part < SPTI_PARTS; part++)
     if (s->parts[part].val) out->batch_bytes += spti_uniform_group_bytes(b, part) * (size_t)(s->parts[part].shared ? 1 : s->groups);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/clone/blobs.h"
+#include "core/clone/like.h"
 #include "core/context/alloc.h"
-#include "core/direct/direct.h"
 
 enum { MATRICES = 2, SLOTS_OF_MATRIX = SPTI_DIRECT_SLOTS / MATRICES };
 
@@ -13,12 +13,16 @@ static const sptrsm_plan *plan_at(const sptrsm_direct *d, int slot) { return spt
 
 /* ---- clones ---- */
 
+static sptrsm_status clone_diagonal_and_sides(sptrsm_direct *d, const sptrsm_direct *from) {
+  SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, from->D.host[0], from->D.host[1], from->D.apply.hermitian));
+  SPTI_TRY(spti_side_clone(&d->row, d->context, &from->row, from->context, d->n));
+  return spti_side_clone(&d->col, d->context, &from->col, from->context, d->n);
+}
+
 static sptrsm_status clone_parts(sptrsm_direct *d, const sptrsm_direct *from) {
   for (int m = 0; m < MATRICES; m++)
     if (from->matrix[m]) SPTI_TRY(sptrsm_matrix_clone(&d->matrix[m], d->context, from->matrix[m]));
-  SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, from->D.host[0], from->D.host[1], from->D.apply.hermitian));
-  SPTI_TRY(spti_side_clone(&d->row, d->context, &from->row, from->context, d->n));
-  SPTI_TRY(spti_side_clone(&d->col, d->context, &from->col, from->context, d->n));
+  SPTI_TRY(clone_diagonal_and_sides(d, from));
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     sptrsm_plan *plan;
     if (!plan_at(from, s)) continue;
@@ -28,9 +32,8 @@ static sptrsm_status clone_parts(sptrsm_direct *d, const sptrsm_direct *from) {
   return SPTRSM_OK;
 }
 
-sptrsm_status sptrsm_direct_clone(sptrsm_direct **out, sptrsm_context *context, const sptrsm_direct *from) {
-  if (!out || !context || !from) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_clone: out, context or direct is NULL");
-  SPTI_VISIT(context);
+/* A solver without factors. */
+static sptrsm_status begin(sptrsm_direct **out, sptrsm_context *context, const sptrsm_direct *from) {
   sptrsm_direct *d;
   SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "direct solver"));
   *d = (sptrsm_direct){.context = context,
@@ -45,12 +48,45 @@ sptrsm_status sptrsm_direct_clone(sptrsm_direct **out, sptrsm_context *context, 
   memcpy(d->method, from->method, sizeof d->method);
   if (from->options.method) d->options.method = d->method;
   spti_context_retain(context);
-  const sptrsm_status status = clone_parts(d, from);
-  if (status != SPTRSM_OK) {
-    sptrsm_direct_destroy(d);
-    return status;
-  }
   *out = d;
+  return SPTRSM_OK;
+}
+
+typedef sptrsm_status copy_parts(sptrsm_direct *, const sptrsm_direct *from);
+
+static sptrsm_status make(sptrsm_direct **out, sptrsm_context *context, const sptrsm_direct *from, copy_parts *copy) {
+  sptrsm_direct *d;
+  SPTI_TRY(begin(&d, context, from));
+  const sptrsm_status status = copy(d, from);
+  if (status == SPTRSM_OK) *out = d;
+  else sptrsm_direct_destroy(d);
+  return status;
+}
+
+sptrsm_status sptrsm_direct_clone(sptrsm_direct **out, sptrsm_context *context, const sptrsm_direct *from) {
+  if (!out || !context || !from) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_clone: out, context or direct is NULL");
+  SPTI_VISIT(context);
+  return make(out, context, from, clone_parts);
+}
+
+/* ---- one pattern, other values ---- */
+
+static sptrsm_status share_parts(sptrsm_direct *d, const sptrsm_direct *from) {
+  for (int m = 0; m < MATRICES; m++)
+    if (from->matrix[m]) SPTI_TRY(spti_matrix_like(&d->matrix[m], from->matrix[m]));
+  return clone_diagonal_and_sides(d, from);
+}
+
+sptrsm_status spti_direct_like(sptrsm_direct **out, const sptrsm_direct *from) { return make(out, from->context, from, share_parts); }
+
+sptrsm_status spti_direct_like_plans(sptrsm_direct *d, const sptrsm_direct *from) {
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
+    sptrsm_plan *plan;
+    if (!plan_at(from, s) || plan_at(d, s)) continue;
+    SPTI_TRY(spti_name_object(spti_plan_like(&plan, d->matrix[s / SLOTS_OF_MATRIX], (sptrsm_plan *)plan_at(from, s)),
+                              s < SLOTS_OF_MATRIX ? "L" : "U"));
+    SPTI_TRY(spti_direct_adopt_plan(d, s, plan));
+  }
   return SPTRSM_OK;
 }
 

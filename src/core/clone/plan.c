@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/clock.h"
 #include "core/clone/blobs.h"
+#include "core/clone/like.h"
 #include "core/context/alloc.h"
 #include "core/plan/method.h"
 
@@ -150,14 +152,22 @@ sptrsm_status spti_plan_read(sptrsm_plan **out, const sptrsm_matrix *matrix, con
 
 /* ---- clones ---- */
 
-static sptrsm_status clone_state(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_plan *from) {
+/* The plan in memory of its own. */
+static sptrsm_status write_state(void **memory, size_t *bytes, const sptrsm_plan *from) {
   spti_blob b = {.mode = SPTI_BLOB_MEASURE};
+  spti_plan_write(from, &b, false);
+  SPTI_TRY(spti_blob_alloc(memory, b.used));
+  *bytes = b.used;
+  b = (spti_blob){.mode = SPTI_BLOB_WRITE, .memory = *memory, .bytes = *bytes};
+  spti_plan_write(from, &b, false);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status clone_state(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_plan *from) {
+  spti_blob b = {.mode = SPTI_BLOB_READ};
   void *memory;
-  spti_plan_write(from, &b, false);
-  SPTI_TRY(spti_blob_alloc(&memory, b.used));
-  b = (spti_blob){.mode = SPTI_BLOB_WRITE, .memory = memory, .bytes = b.used};
-  spti_plan_write(from, &b, false);
-  b = (spti_blob){.mode = SPTI_BLOB_READ, .memory = memory, .bytes = b.used};
+  SPTI_TRY(write_state(&memory, &b.bytes, from));
+  b.memory = memory;
   sptrsm_plan *plan;
   const sptrsm_status status = spti_plan_read(&plan, matrix, NULL, &b, false);
   if (status != SPTRSM_OK) {
@@ -201,6 +211,22 @@ sptrsm_status sptrsm_plan_clone(sptrsm_plan **out, const sptrsm_matrix *matrix, 
   sptrsm_plan *plan;
   SPTI_TRY(clone_state(&plan, matrix, from));
   const sptrsm_status status = same_values(plan, from) ? SPTRSM_OK : plan->method->update_values(plan);
+  if (status == SPTRSM_OK) *out = plan;
+  else sptrsm_plan_destroy(plan);
+  return status;
+}
+
+sptrsm_status spti_plan_like(sptrsm_plan **out, const sptrsm_matrix *matrix, sptrsm_plan *from) {
+  sptrsm_plan *plan;
+  if (!carries(from)) return analyse_anew(out, matrix, from);
+  if (!from->lent) SPTI_TRY(write_state(&from->lent, &from->lent_bytes, from));
+  spti_blob b = {.mode = SPTI_BLOB_READ, .memory = from->lent, .bytes = from->lent_bytes};
+  SPTI_TRY(spti_plan_read(&plan, matrix, NULL, &b, false));
+  plan->lender = from;
+  spti_plan_retain(from);
+  const double start = spti_seconds();
+  const sptrsm_status status = plan->method->update_values ? plan->method->update_values(plan) : SPTRSM_OK;
+  plan->analysis_seconds += spti_seconds() - start;
   if (status == SPTRSM_OK) *out = plan;
   else sptrsm_plan_destroy(plan);
   return status;

@@ -378,9 +378,8 @@ size_t spti_direct_bytes(const sptrsm_direct *d) {
   size_t bytes = sizeof *d + spti_matrix_bytes(d->matrix[L_MATRIX]);
   if (d->matrix[U_MATRIX]) bytes += spti_matrix_bytes(d->matrix[U_MATRIX]);
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
-    sptrsm_info info = {.size = sizeof info};
     const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
-    if (plan && sptrsm_plan_info(&info, plan) == SPTRSM_OK) bytes += sizeof *plan + info.plan_bytes;
+    if (plan) bytes += spti_plan_bytes(plan);
   }
   for (int part = 0; part < 2; part++) bytes += ((d->D.host[part] != NULL) + (d->D.device[part] != NULL)) * n * value;
   const spti_side *sides[2] = {&d->row, &d->col};

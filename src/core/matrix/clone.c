@@ -1,4 +1,5 @@
-/* clone.c -- a matrix in another context, copied without a second validation; and what tells matrices apart. */
+/* clone.c -- a matrix in another context, copied without a second validation, or in the same one, with shared lines; and what tells
+ * matrices apart. */
 #include <sptrsm_multi.h>
 
 #include <string.h>
@@ -72,9 +73,8 @@ static sptrsm_status copy_all(sptrsm_matrix *m, const sptrsm_matrix *from) {
   return copy_pointers(m, from);
 }
 
-sptrsm_status sptrsm_matrix_clone(sptrsm_matrix **out, sptrsm_context *context, const sptrsm_matrix *from) {
-  if (!out || !context || !from) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_clone: out, context or matrix is NULL");
-  SPTI_VISIT(context);
+/* A matrix without storages. */
+static sptrsm_status begin(sptrsm_matrix **out, sptrsm_context *context, const sptrsm_matrix *from) {
   sptrsm_matrix *m;
   SPTI_TRY(spti_host_alloc(&m, 1, sizeof *m, "matrix"));
   *m = (sptrsm_matrix){.context = context,
@@ -88,11 +88,42 @@ sptrsm_status sptrsm_matrix_clone(sptrsm_matrix **out, sptrsm_context *context, 
   m->home = spti_matrix_home(context, &m->T);
   atomic_init(&m->references, 1);
   spti_context_retain(context);
+  *out = m;
+  return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_matrix_clone(sptrsm_matrix **out, sptrsm_context *context, const sptrsm_matrix *from) {
+  if (!out || !context || !from) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_matrix_clone: out, context or matrix is NULL");
+  SPTI_VISIT(context);
+  sptrsm_matrix *m;
+  SPTI_TRY(begin(&m, context, from));
   const sptrsm_status status = copy_all(m, from);
   if (status != SPTRSM_OK) {
     sptrsm_matrix_destroy(m);
     return status;
   }
+  *out = m;
+  return SPTRSM_OK;
+}
+
+/* ---- shared lines ---- */
+
+sptrsm_status spti_matrix_like(sptrsm_matrix **out, sptrsm_matrix *from) {
+  const spti_storage *lines = &from->storage[SPTI_NATURAL][SPTRSM_HOST];
+  sptrsm_matrix *m;
+  if (lines->source) return sptrsm_matrix_clone(out, from->context, from);
+  SPTI_TRY(begin(&m, from->context, from));
+  m->mode = SPTRSM_COPY;
+  m->pattern_of = from;
+  spti_matrix_retain(from);
+  spti_storage *natural = &m->storage[SPTI_NATURAL][SPTRSM_HOST];
+  const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  const sptrsm_status status = spti_storage_share(natural, lines, m->nnz, value_bytes);
+  if (status != SPTRSM_OK) {
+    sptrsm_matrix_destroy(m);
+    return status;
+  }
+  spti_storage_gather(natural->val, lines->val, NULL, m->nnz, value_bytes);
   *out = m;
   return SPTRSM_OK;
 }

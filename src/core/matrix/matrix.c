@@ -9,41 +9,12 @@
 
 spti_op spti_op_from(sptrsm_op op) { return (spti_op){.transpose = op != SPTRSM_N, .conj = op == SPTRSM_C}; }
 
-static spti_direction direction(sptrsm_place from, sptrsm_place to) {
-  return from == to ? SPTI_ON_DEVICE : to == SPTRSM_CUDA ? SPTI_TO_DEVICE : SPTI_TO_HOST;
-}
-
-sptrsm_status spti_copy_bytes(const sptrsm_context *context, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
-                              size_t bytes) {
-  if (bytes == 0) return SPTRSM_OK;
-  if (to_place == SPTRSM_HOST && from_place == SPTRSM_HOST) {
-    memcpy(to, from, bytes);
-    return SPTRSM_OK;
-  }
-  return spti_gpu_copy(context, to, bytes, from, bytes, bytes, 1, direction(from_place, to_place));
-}
-
-/* A copy of `from` in another place, or in the same one. */
-static sptrsm_status copy_storage(spti_storage *to, sptrsm_place to_place, const spti_storage *from, sptrsm_place from_place,
-                                  const sptrsm_context *context, int32_t n, int64_t nnz, size_t value_bytes) {
-  const sptrsm_context *owner = to_place == SPTRSM_HOST ? NULL : context;
-  SPTI_TRY(spti_storage_alloc(to, owner, n, nnz, value_bytes));
-  sptrsm_status status;
-  SPTI_TRY_GOTO(spti_copy_bytes(context, to->ptr, to_place, from->ptr, from_place, ((size_t)n + 1) * sizeof *to->ptr));
-  SPTI_TRY_GOTO(spti_copy_bytes(context, to->idx, to_place, from->idx, from_place, (size_t)nnz * sizeof *to->idx));
-  SPTI_TRY_GOTO(spti_copy_bytes(context, to->val, to_place, from->val, from_place, (size_t)nnz * value_bytes));
-  return SPTRSM_OK;
-fail:
-  spti_storage_free(to, owner);
-  return status;
-}
-
 /* ---- creation ---- */
 
 /* Copies a T in device memory, which has nnz entries, to the host. */
 static sptrsm_status download(spti_storage *out, sptrsm_sparse *host, const sptrsm_sparse *T, int64_t nnz, const sptrsm_context *context) {
   spti_storage device = {.ptr = (int64_t *)T->ptr, .idx = (int32_t *)T->idx, .val = (void *)T->val};
-  SPTI_TRY(copy_storage(out, SPTRSM_HOST, &device, SPTRSM_CUDA, context, T->n, nnz, sptrsm_dtype_bytes(T->dtype)));
+  SPTI_TRY(spti_storage_copy(out, SPTRSM_HOST, &device, SPTRSM_CUDA, context, T->n, nnz, sptrsm_dtype_bytes(T->dtype)));
   *host = *T;
   host->place = SPTRSM_HOST;
   host->ptr = out->ptr;
@@ -68,7 +39,7 @@ static sptrsm_status adopt_stripped(sptrsm_matrix *m, const spti_storage *given)
     *natural = stripped;
     return SPTRSM_OK;
   }
-  const sptrsm_status status = copy_storage(natural, place, &stripped, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes);
+  const sptrsm_status status = spti_storage_copy(natural, place, &stripped, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes);
   if (status == SPTRSM_OK) {
     natural->source = stripped.source;
     stripped.source = NULL;
@@ -86,7 +57,7 @@ static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T) {
     *natural = given;
     return SPTRSM_OK;
   }
-  return copy_storage(natural, place, &given, T->place, m->context, T->n, m->nnz, sptrsm_dtype_bytes(T->dtype));
+  return spti_storage_copy(natural, place, &given, T->place, m->context, T->n, m->nnz, sptrsm_dtype_bytes(T->dtype));
 }
 
 static sptrsm_status check_pointers(const sptrsm_context *context, const sptrsm_sparse *T) {
@@ -175,6 +146,7 @@ void sptrsm_matrix_destroy(sptrsm_matrix *m) {
     spti_storage_free(&m->storage[kind][SPTRSM_HOST], NULL);
     if (m->context->place == SPTRSM_CUDA) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
   }
+  sptrsm_matrix_destroy(m->pattern_of);
   spti_host_free(m->caller_ptr);
   sptrsm_context_destroy(m->context);
   spti_host_free(m);
@@ -187,7 +159,7 @@ sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *tempor
   *temporary = (spti_storage){0};
   if (!host->present) {
     const spti_storage *device = &m->storage[SPTI_NATURAL][SPTRSM_CUDA];
-    SPTI_TRY(copy_storage(temporary, SPTRSM_HOST, device, SPTRSM_CUDA, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
+    SPTI_TRY(spti_storage_copy(temporary, SPTRSM_HOST, device, SPTRSM_CUDA, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
     host = temporary;
   }
   *out = host;
@@ -226,7 +198,7 @@ static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
     *target = transposed;
     transposed = (spti_storage){0};
   } else {
-    SPTI_TRY_DONE(copy_storage(target, place, &transposed, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes));
+    SPTI_TRY_DONE(spti_storage_copy(target, place, &transposed, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes));
     target->source = transposed.source;
     transposed.source = NULL;
   }
@@ -236,13 +208,26 @@ done:
   return status;
 }
 
+static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place);
+
+/* The lines that another matrix has, or makes now, with the values of this one. */
+static sptrsm_status share_transposed(sptrsm_matrix *m) {
+  spti_storage *transposed = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
+  const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+  SPTI_TRY(ensure(m->pattern_of, SPTI_TRANSPOSED, SPTRSM_HOST));
+  SPTI_TRY(spti_storage_share(transposed, &m->pattern_of->storage[SPTI_TRANSPOSED][SPTRSM_HOST], m->nnz, value_bytes));
+  spti_storage_gather(transposed->val, m->storage[SPTI_NATURAL][SPTRSM_HOST].val, transposed->source, m->nnz, value_bytes);
+  return SPTRSM_OK;
+}
+
 static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
   if (m->storage[kind][place].present) return SPTRSM_OK;
+  if (m->pattern_of && kind == SPTI_TRANSPOSED) return share_transposed(m);
   const bool fits = m->T.n > 0 && m->nnz > 0 && m->nnz <= INT32_MAX, on_device = m->storage[SPTI_NATURAL][SPTRSM_CUDA].present;
   if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits && on_device ? make_transposed_on_device(m) : make_transposed(m, place);
   const sptrsm_place home = m->home; /* the natural storage in the other place of a CUDA context */
-  return copy_storage(&m->storage[SPTI_NATURAL][place], place, &m->storage[SPTI_NATURAL][home], home, m->context, m->T.n, m->nnz,
-                      sptrsm_dtype_bytes(m->T.dtype));
+  return spti_storage_copy(&m->storage[SPTI_NATURAL][place], place, &m->storage[SPTI_NATURAL][home], home, m->context, m->T.n, m->nnz,
+                           sptrsm_dtype_bytes(m->T.dtype));
 }
 
 unsigned spti_matrix_device_copies(const sptrsm_matrix *m) {

@@ -16,6 +16,7 @@ typedef struct {
   void *val;
   int64_t *source; /* host memory */
   bool present, owned;
+  bool shared; /* ptr, idx and source are another matrix's (sptrsm_matrix.pattern_of) */
 } spti_storage;
 
 enum { SPTI_NATURAL, SPTI_TRANSPOSED }; /* lines as the caller stores them, or transposed */
@@ -41,6 +42,7 @@ struct sptrsm_matrix {
   int64_t *caller_ptr;        /* of a matrix at home on a device and given in host memory: a copy of ptr on the host, else NULL */
   spti_dependant *dependants; /* that follow set_values, latest first */
   uint64_t hash[2];           /* spti_matrix_hash; 0: not made */
+  sptrsm_matrix *pattern_of;  /* retained: the matrix with which this one shares its lines; NULL: they are its own */
 };
 
 static inline sptrsm_place spti_matrix_home(const sptrsm_context *context, const sptrsm_sparse *T) {
@@ -60,6 +62,10 @@ size_t spti_matrix_bytes(const sptrsm_matrix *); /* of the arrays that it owns *
 void spti_matrix_retain(sptrsm_matrix *);        /* sptrsm_matrix_destroy releases */
 void spti_matrix_add_dependant(sptrsm_matrix *, spti_dependant *);
 void spti_matrix_remove_dependant(sptrsm_matrix *, const spti_dependant *); /* one that was not added is ignored */
+
+/* clone.c: a matrix with the lines of another one in the same host context, which it shares, and a copy of its values. The transposed
+ * storage is shared, too, once it is asked for. Lines of which stored unit diagonals were dropped are copied. */
+sptrsm_status spti_matrix_like(sptrsm_matrix **out, sptrsm_matrix *from);
 
 /* clone.c: hashes of the pattern, with triangle and format, and of the values. Host contexts only. */
 sptrsm_status spti_matrix_hash(uint64_t *pattern, uint64_t *values, const sptrsm_matrix *);
@@ -89,6 +95,11 @@ sptrsm_status spti_copy_between(const sptrsm_context *to_context, void *to, sptr
 /* storage.c: compressed lines and their transposes. */
 sptrsm_status spti_storage_alloc(spti_storage *, const sptrsm_context * /* NULL: host */, int32_t n, int64_t nnz, size_t value_bytes);
 void spti_storage_free(spti_storage *, const sptrsm_context * /* NULL: host */);
+/* A copy of `from` in another place, or in the same one. */
+sptrsm_status spti_storage_copy(spti_storage *to, sptrsm_place to_place, const spti_storage *from, sptrsm_place from_place,
+                                const sptrsm_context *, int32_t n, int64_t nnz, size_t value_bytes);
+/* Host: the lines of `from`, which has to outlive it, with values of its own, which are still to be written. */
+sptrsm_status spti_storage_share(spti_storage *out, const spti_storage *from, int64_t nnz, size_t value_bytes);
 sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
 sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
 void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes);

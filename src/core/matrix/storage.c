@@ -1,10 +1,10 @@
-/* storage.c -- compressed lines (CSR or CSC): allocation, transposition by a counting sort, removal of stored unit
- * diagonals. */
+/* storage.c -- compressed lines (CSR or CSC): allocation, copies, transposition by a counting sort, removal of stored unit diagonals. */
 #include "core/matrix/matrix.h"
 
 #include <string.h>
 
 #include "core/context/alloc.h"
+#include "core/context/gpu.h"
 
 static sptrsm_status get(const sptrsm_context *context, void *out, int64_t count, size_t bytes, const char *what) {
   return context ? spti_alloc(context, out, count, bytes, what) : spti_host_alloc(out, count, bytes, what);
@@ -28,13 +28,49 @@ fail:
 }
 
 void spti_storage_free(spti_storage *s, const sptrsm_context *context) {
-  if (s->owned) {
+  if (s->owned) release(context, s->val);
+  if (s->owned && !s->shared) {
     release(context, s->ptr);
     release(context, s->idx);
-    release(context, s->val);
   }
-  spti_host_free(s->source);
+  if (!s->shared) spti_host_free(s->source);
   *s = (spti_storage){0};
+}
+
+static spti_direction direction(sptrsm_place from, sptrsm_place to) {
+  return from == to ? SPTI_ON_DEVICE : to == SPTRSM_CUDA ? SPTI_TO_DEVICE : SPTI_TO_HOST;
+}
+
+sptrsm_status spti_copy_bytes(const sptrsm_context *context, void *to, sptrsm_place to_place, const void *from, sptrsm_place from_place,
+                              size_t bytes) {
+  if (bytes == 0) return SPTRSM_OK;
+  if (to_place == SPTRSM_HOST && from_place == SPTRSM_HOST) {
+    memcpy(to, from, bytes);
+    return SPTRSM_OK;
+  }
+  return spti_gpu_copy(context, to, bytes, from, bytes, bytes, 1, direction(from_place, to_place));
+}
+
+sptrsm_status spti_storage_copy(spti_storage *to, sptrsm_place to_place, const spti_storage *from, sptrsm_place from_place,
+                                const sptrsm_context *context, int32_t n, int64_t nnz, size_t value_bytes) {
+  const sptrsm_context *owner = to_place == SPTRSM_HOST ? NULL : context;
+  SPTI_TRY(spti_storage_alloc(to, owner, n, nnz, value_bytes));
+  sptrsm_status status;
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->ptr, to_place, from->ptr, from_place, ((size_t)n + 1) * sizeof *to->ptr));
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->idx, to_place, from->idx, from_place, (size_t)nnz * sizeof *to->idx));
+  SPTI_TRY_GOTO(spti_copy_bytes(context, to->val, to_place, from->val, from_place, (size_t)nnz * value_bytes));
+  return SPTRSM_OK;
+fail:
+  spti_storage_free(to, owner);
+  return status;
+}
+
+sptrsm_status spti_storage_share(spti_storage *out, const spti_storage *from, int64_t nnz, size_t value_bytes) {
+  spti_storage s = *from;
+  SPTI_TRY(spti_host_alloc(&s.val, nnz, value_bytes, "matrix values"));
+  s.owned = s.shared = true;
+  *out = s;
+  return SPTRSM_OK;
 }
 
 void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes) {
@@ -112,9 +148,9 @@ sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, 
 }
 
 static size_t storage_bytes(const sptrsm_matrix *m, const spti_storage *s) {
-  const size_t entry = sizeof *s->idx + sptrsm_dtype_bytes(m->T.dtype), nnz = (size_t)m->nnz;
-  const size_t owned = s->present && s->owned ? ((size_t)m->T.n + 1) * sizeof *s->ptr + nnz * entry : 0;
-  return owned + (s->source ? nnz * sizeof *s->source : 0);
+  const size_t nnz = (size_t)m->nnz, values = s->present && s->owned ? nnz * sptrsm_dtype_bytes(m->T.dtype) : 0;
+  const size_t lines = s->present && s->owned ? ((size_t)m->T.n + 1) * sizeof *s->ptr + nnz * sizeof *s->idx : 0;
+  return s->shared ? values : values + lines + (s->source ? nnz * sizeof *s->source : 0);
 }
 
 size_t spti_matrix_bytes(const sptrsm_matrix *m) {

@@ -55,6 +55,8 @@ void sptrsm_plan_destroy(sptrsm_plan *plan) {
   spti_plan_drop_levels(plan);
   spti_plan_drop_row_panels(plan);
   spti_host_free(plan->blob);
+  spti_host_free(plan->lent);
+  sptrsm_plan_destroy(plan->lender);
   sptrsm_matrix_destroy(plan->matrix);
   spti_host_free(plan);
 }
@@ -74,6 +76,13 @@ static sptrsm_status refresh(void *owner) {
 void spti_plan_follow_matrix(sptrsm_plan *plan) {
   plan->dependant = (spti_dependant){.owner = plan, .refresh = refresh};
   spti_matrix_add_dependant(plan->matrix, &plan->dependant);
+}
+
+size_t spti_plan_bytes(const sptrsm_plan *plan) {
+  sptrsm_info info = {.size = sizeof info};
+  const bool reads_all = plan->lender && !plan->method->update_values; /* it has no arrays but the lender's */
+  if (plan->method->describe && !reads_all) plan->method->describe(plan, &info);
+  return sizeof *plan + info.plan_bytes + plan->lent_bytes;
 }
 
 static sptrsm_op op_of(spti_op op) { return op.transpose ? (op.conj ? SPTRSM_C : SPTRSM_T) : SPTRSM_N; }

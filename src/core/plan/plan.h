@@ -33,6 +33,10 @@ struct sptrsm_plan {
   bool automatic;        /* `auto` chose it */
   void *blob;            /* the bytes that the plan was made of, if it owns them; part of the method's state may be there */
   sptrsm_workspace *own; /* for solves without a workspace; made by the first of them */
+  /* Plans of one context and pattern share what the analysis of one of them found (core/clone/like.h): it lends them its state as bytes. */
+  void *lent;
+  size_t lent_bytes;
+  sptrsm_plan *lender; /* retained: the plan from whose bytes this one reads; NULL: none */
 };
 
 /* out = the caller's options, checked, or the defaults for NULL. */
@@ -44,6 +48,8 @@ sptrsm_status spti_plan_begin(sptrsm_plan **out, const sptrsm_matrix *, spti_op,
 void spti_plan_follow_matrix(sptrsm_plan *);
 sptrsm_place spti_plan_view_place(const sptrsm_plan *); /* where the view is: the context's place, unless the method wants it elsewhere */
 void spti_plan_retain(const sptrsm_plan *);             /* sptrsm_plan_destroy releases */
+/* Memory of the plan. Lists that it reads from a lender's bytes are counted again where it has values of its own. */
+size_t spti_plan_bytes(const sptrsm_plan *);
 
 /* create.c: sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);

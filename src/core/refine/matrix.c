@@ -142,8 +142,9 @@ fail:
   return status;
 }
 
-sptrsm_status spti_original_lines(const spti_storage **out, spti_original *A, const sptrsm_context *context, int orientation) {
-  spti_storage *host = &A->lines[orientation][SPTRSM_HOST], *wanted = &A->lines[orientation][context->place];
+sptrsm_status spti_original_lines(const spti_storage **out, spti_original *A, const sptrsm_context *context, int orientation,
+                                  sptrsm_place place) {
+  spti_storage *host = &A->lines[orientation][SPTRSM_HOST], *wanted = &A->lines[orientation][place];
   if (!host->present) SPTI_TRY(make_transposed(A, orientation));
   if (!wanted->present) SPTI_TRY(upload(wanted, A, host, context));
   if (A->longest[orientation] < 0) {

@@ -71,7 +71,7 @@ static sptrsm_status prepare(spti_refine_job *j) {
   const int orientation = op.transpose ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A;
   const spti_storage *lines;
   j->transposed = op.transpose;
-  SPTI_TRY(spti_original_lines(&lines, &j->r->A, j->d->context, orientation));
+  SPTI_TRY(spti_original_lines(&lines, &j->r->A, j->d->context, orientation, j->d->context->place));
   j->residual = (spti_residual_args){.n = j->d->n, .ptr = lines->ptr, .idx = lines->idx, .val = lines->val, .conj = op.conj};
   j->u = spti_residual_bounds(&j->residual, j->d->given, j->r->A.longest[orientation]);
   spti_split_alpha(j->residual.alpha, j->alpha, j->d->given);

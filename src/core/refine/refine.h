@@ -24,7 +24,7 @@ typedef struct {
 /* For factors of order n. */
 sptrsm_status spti_original_create(spti_original *out, const sptrsm_context *, const sptrsm_square *A, int32_t n, sptrsm_dtype);
 void spti_original_free(spti_original *, const sptrsm_context *);
-sptrsm_status spti_original_lines(const spti_storage **out, spti_original *, const sptrsm_context *, int orientation);
+sptrsm_status spti_original_lines(const spti_storage **out, spti_original *, const sptrsm_context *, int orientation, sptrsm_place);
 static inline bool spti_original_given(const spti_original *A) { return A->lines[A->given][SPTRSM_HOST].present; }
 /* What op(S) reads of A: A, A^H or A^T for the systems A, At and Aat, and likewise for L, Lt and Lat of a single triangle A. */
 spti_op spti_original_op(sptrsm_system, sptrsm_op);

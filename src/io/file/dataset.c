@@ -98,7 +98,7 @@ static sptrsm_status read_axes(int *rank, hsize_t axes[3], const spti_io_dataset
   if (space >= 0) H5Sclose(space);
   *rank = ndims;
   if (ndims >= 1 && ndims <= 3) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector or a 2-D array is needed", d->where,
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s; a vector or a 2-D array is needed, for a batch also a 3-D array", d->where,
                           ndims == 0 ? "a scalar or empty" : "an array of more than three dimensions");
 }
 

@@ -254,6 +254,20 @@ Test(batch_errors, of_order_zero) {
 }
 
 #ifdef EMULATED
+/* Errors of blocks in host memory are computed there. */
+Test(batch_errors, of_blocks_in_host_memory_take_no_device_memory) {
+  create_f64();
+  OK(sptrsm_batch_set_original(batch, 2, &matrices[2].A));
+  size_t allocated[4] = {0};
+  for (int solve = 1; solve < 4; solve++) { /* the first one makes the workspace, the last one finds errors */
+    run.berr = solve == 3 ? berr : NULL;
+    OK(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run));
+    allocated[solve] = emulated_gpu_total;
+  }
+  cr_assert_eq(allocated[3] - allocated[2], allocated[2] - allocated[1]);
+  for (int i = 0; i < ITEMS; i++) cr_assert(berr[i] >= 0 && berr[i] < 1, "item %d: %g", i, berr[i]);
+}
+
 /* The first errors need tables; later ones may be captured and allocate nothing. */
 Test(batch_errors, may_be_captured) {
   sptrsm_batch_values again;

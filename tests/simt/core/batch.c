@@ -480,6 +480,64 @@ Test(mixed, launches_do_not_grow_with_the_items) {
   const int64_t one = launches_of(true, 1);
   cr_assert(one > 0 && launches_of(true, ITEMS_MOST) == one);
 }
+
+/* ---- workspace ---- */
+
+enum { ROWS = 300, DIAGONALS_MOST = 100 };
+
+/* Of `count` diagonal items, the last `upright` of them in CSC and so solved apart from the others. */
+static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, const sptrsm_options *o, sptrsm_dtype dtype) {
+  static int64_t ptr[ROWS + 1];
+  static int32_t idx[ROWS];
+  static double ones[2 * ROWS];
+  sptrsm_factors f[2];
+  const sptrsm_factors *items[DIAGONALS_MOST];
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_batch_facts facts = {.size = sizeof facts};
+  for (int32_t i = 0; i < ROWS; i++) ptr[i + 1] = i + 1, idx[i] = i, put(ones, i, dtype, 1);
+  const sptrsm_sparse rows = {.dtype = dtype, .n = ROWS, .ptr = ptr, .idx = idx, .val = ones};
+  sptrsm_sparse columns = rows;
+  columns.format = SPTRSM_CSC;
+  for (int k = 0; k < 2; k++) sptrsm_factors_init(&f[k]), f[k].L = k ? &columns : &rows;
+  for (int64_t i = 0; i < count; i++) items[i] = &f[i >= count - upright];
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "workspace");
+  ok(sptrsm_batch_create_mixed(&batch, context, items, count, o), "workspace");
+  ok(sptrsm_batch_info(&facts, batch), "workspace");
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  return facts;
+}
+
+/* Five blocks: the joined panel, the solver's, one for blocks in host memory, two of `gather`, which counts some bytes more. */
+static bool is_five_blocks(const sptrsm_batch_facts *facts, int64_t columns, sptrsm_dtype dtype) {
+  const size_t blocks = 5 * (size_t)(facts->count * ROWS * columns) * sptrsm_dtype_bytes(dtype);
+  return facts->panel == columns && facts->workspace_bytes >= blocks && facts->workspace_bytes < blocks + 64;
+}
+
+Test(mixed, workspace_is_bounded_in_sum) {
+  const size_t bound = (size_t)1 << 28;
+  for (int64_t count = 1; count <= 100; count *= 10) {
+    const sptrsm_batch_facts facts = facts_of_diagonals(count, 0, NULL, SPTRSM_F64);
+    cr_assert(is_five_blocks(&facts, count < 100 ? 256 : 128, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
+    cr_assert_leq(facts.workspace_bytes, bound);
+  }
+  const sptrsm_batch_facts two_forms = facts_of_diagonals(100, 30, NULL, SPTRSM_F64);
+  cr_assert(two_forms.patterns == 2 && two_forms.panel == 128 && two_forms.workspace_bytes <= bound, "%zu bytes",
+            two_forms.workspace_bytes);
+}
+
+/* A panel that is asked for is taken; a limit that is asked for holds. */
+Test(mixed, workspace_follows_the_options) {
+  sptrsm_options o;
+  sptrsm_options_init(&o);
+  o.panel = 400;
+  sptrsm_batch_facts facts = facts_of_diagonals(10, 0, &o, SPTRSM_F64);
+  cr_assert(is_five_blocks(&facts, 400, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
+  o.memory_limit = facts.workspace_bytes / 399;
+  facts = facts_of_diagonals(10, 0, &o, SPTRSM_F64);
+  cr_assert(is_five_blocks(&facts, 1, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
+}
 #endif
 
 Test(mixed, f32) { check_all_mixed(SPTRSM_F32, 500); }

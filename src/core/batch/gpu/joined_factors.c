@@ -111,14 +111,33 @@ static sptrsm_sparse joined_triangle(const spti_joined_set *set, const sptrsm_ba
                          .val = set->val[t]};
 }
 
-/* Columns of the joined panel, unless options.panel says them: as many as fit into PANEL_BYTES, from 8 to 256. All items have their rows in
- * it, and a solve keeps several such blocks. */
-enum { PANEL_BYTES = 1 << 28, PANEL_LEAST = 8, PANEL_MOST = 256 };
+/* All items have their rows in a panel, and a solve keeps several blocks of that size: the joined panel, the solver's own, one for blocks
+ * in host memory, and two for each plan of `gather`. */
+enum { WORKSPACE_BYTES = 1 << 28, PANEL_LEAST = 8, PANEL_MOST = 256, BLOCKS = 3, BLOCKS_OF_PLAN = 2 };
 
-static int32_t joined_panel(int32_t rows, sptrsm_dtype dtype) {
-  int32_t columns = PANEL_MOST;
-  while (columns > PANEL_LEAST && (int64_t)rows * columns * (int64_t)sptrsm_dtype_bytes(dtype) > PANEL_BYTES) columns /= 2;
-  return columns;
+/* The set's part of what options.memory_limit, or else WORKSPACE_BYTES, allows to all sets. */
+static int64_t share_of(const spti_joined_set *set, const sptrsm_batch *b) {
+  const spti_joined *s = b->state;
+  double rows = 0;
+  for (int64_t k = 0; k < s->set_count; k++) rows += s->sets[k].first[s->sets[k].members];
+  const double all = b->options.memory_limit > 0 ? (double)b->options.memory_limit : WORKSPACE_BYTES;
+  return rows > 0 ? (int64_t)(all * (set->first[set->members] / rows)) : (int64_t)all;
+}
+
+/* Unless options.panel says it, the panel is the widest of 256, 128, ... 8 columns with which all blocks keep within the set's share; 8
+ * columns may exceed it, if options.memory_limit says nothing else. The solver may use what the joined panel leaves, also for the plans
+ * that it makes later. */
+static void bound_workspace(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {
+  const bool two_plans = set->form.has_U || set->form.u_kind != SPTRSM_U_GIVEN, limited = o->memory_limit > 0, asked = o->panel > 0;
+  const int64_t column = (int64_t)set->first[set->members] * (int64_t)sptrsm_dtype_bytes(b->dtype);
+  const int64_t all_blocks = column * (BLOCKS + BLOCKS_OF_PLAN * (1 + two_plans));
+  int64_t share = share_of(set, b);
+  if (asked && !limited) return;
+  if (!asked) o->panel = PANEL_MOST;
+  while (o->panel > (limited ? 1 : PANEL_LEAST) && o->panel * all_blocks > share) o->panel /= 2;
+  if (!limited && o->panel * all_blocks > share) share = o->panel * all_blocks / 8 * 9; /* methods keep some counters, too */
+  const int64_t left = share - o->panel * column;
+  o->memory_limit = left > 0 ? (size_t)left : 1;
 }
 
 static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, int32_t *const perm[2]) {
@@ -138,7 +157,7 @@ static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, 
   f.scale_col = sound[3], f.col_op = set->form.op[1];
   f.perm_row = perm[0], f.perm_col = perm[1];
   sptrsm_options options = b->options;
-  if (options.panel == 0) options.panel = joined_panel(set->rows.n, b->dtype);
+  bound_workspace(&options, set, b);
   SPTI_TRY_DONE(sptrsm_direct_create(&set->direct, b->context, &f, &options));
 done:
   for (int p = 0; p < SPTI_HOST_PARTS; p++) spti_host_free(sound[p]);

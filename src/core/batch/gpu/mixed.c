@@ -60,6 +60,7 @@ static sptrsm_status add_set(sptrsm_batch_facts *out, unsigned *flags, const spt
   SPTI_TRY(sptrsm_direct_workspace_bytes(&work, d));
   *flags &= flags_of(d);
   out->batch_bytes += spti_direct_bytes(d);
+  /* the solver counts a block for blocks in host memory, in whose place the set has one of its own */
   out->workspace_bytes += work + (size_t)d->n * (size_t)d->panel * sptrsm_dtype_bytes(d->dtype);
   if (!largest) return SPTRSM_OK;
   snprintf(out->method, sizeof out->method, "%s", info.method);
