@@ -6,6 +6,7 @@
 #include "core/clone/blobs.h"
 #include "core/context/alloc.h"
 #include "core/direct/direct.h"
+#include "core/plan/method.h"
 
 enum { MATRICES = 2, SLOTS_OF_MATRIX = SPTI_DIRECT_SLOTS / MATRICES };
 
@@ -19,6 +20,10 @@ static sptrsm_status clone_parts(sptrsm_direct *d, const sptrsm_direct *from) {
   SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, from->D.host[0], from->D.host[1], from->D.apply.hermitian));
   SPTI_TRY(spti_side_clone(&d->row, d->context, &from->row, from->context, d->n));
   SPTI_TRY(spti_side_clone(&d->col, d->context, &from->col, from->context, d->n));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status clone_plans(sptrsm_direct *d, const sptrsm_direct *from) {
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     sptrsm_plan *plan;
     if (!plan_at(from, s)) continue;
@@ -26,6 +31,23 @@ static sptrsm_status clone_parts(sptrsm_direct *d, const sptrsm_direct *from) {
     SPTI_TRY(spti_direct_adopt_plan(d, s, plan));
   }
   return SPTRSM_OK;
+}
+
+/* Plans of `block` have the same bits when they stream; those that `auto` chose in another place have others in any case. */
+static bool may_stream(const sptrsm_direct *d, const sptrsm_direct *from) {
+  const bool elsewhere = d->context->place != from->context->place;
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
+    const sptrsm_plan *plan = plan_at(from, s);
+    if (plan && !(elsewhere && plan->automatic) && strcmp(plan->method->name, "block") != 0) return false;
+  }
+  return spti_plan_may_stream(d->context, d->options.method);
+}
+
+/* Where the memory limit has no room for all plans, they stream, as those of a new solver would. */
+static sptrsm_status clone_to_fit(sptrsm_direct *d, const sptrsm_direct *from) {
+  SPTI_TRY(clone_parts(d, from));
+  const sptrsm_status status = clone_plans(d, from);
+  return status == SPTRSM_ERR_MEMORY && may_stream(d, from) ? spti_direct_begin_to_stream(d, from) : status;
 }
 
 sptrsm_status sptrsm_direct_clone(sptrsm_direct **out, sptrsm_context *context, const sptrsm_direct *from) {
@@ -45,7 +67,7 @@ sptrsm_status sptrsm_direct_clone(sptrsm_direct **out, sptrsm_context *context, 
   memcpy(d->method, from->method, sizeof d->method);
   if (from->options.method) d->options.method = d->method;
   spti_context_retain(context);
-  const sptrsm_status status = clone_parts(d, from);
+  const sptrsm_status status = clone_to_fit(d, from);
   if (status != SPTRSM_OK) {
     sptrsm_direct_destroy(d);
     return status;
