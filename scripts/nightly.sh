@@ -77,7 +77,7 @@ part_ranks() {
   local section code # not by ctest, which ends a test after its own time
   for section in ranks_killed ranks_few ranks_forms; do
     code=0
-    KILLS=${KILLS:-100} RUNS=${RUNS:-1000} RANK_FORMS=all tests/apps/cli_test.sh "$section" build/test/apps build/test/tests/apps/cli_helper data \
+    KILLS=${KILLS:-100} RUNS=${RUNS:-1000} RANK_FORMS=all bash tests/apps/cli_test.sh "$section" build/test/apps build/test/tests/apps/cli_helper data \
       >"build/$section.log" 2>&1 || code=$?
     [[ $code == 0 || $code == 77 ]] || { grep FAIL "build/$section.log" | tail -n 60; return 1; }
     tail -n 2 "build/$section.log"
