@@ -5,7 +5,8 @@
  *
  * Stage `home` may have several servers, with a thread each: whichever is free takes the next item, and the stage after it gets the items
  * in order all the same. A server sits out some items where its latest took so long that another one would have run out of slots, or
- * would have done all that is left, meanwhile; after its first item only the latter counts, since it may take less for the next. Then it tries another item; as long as that is too slow too, each pause is twice as long.
+ * would have done all that is left, meanwhile; after its first item only the latter counts, since it may take less for the next. Then
+ * it tries another item; as long as that is too slow too, each pause is twice as long.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H

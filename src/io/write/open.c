@@ -40,6 +40,8 @@ static sptrsm_status remove_old_pieces(sptrsm_file_writer *w) {
   sptrsm_status status = spti_io_journal_open(&w->journal, w->journal_name);
   if (status == SPTRSM_OK && spti_writer_take_pieces(w) == SPTRSM_OK) status = spti_writer_remove_pieces(w);
   spti_io_journal_close(&w->journal);
+  free(w->piece.base);
+  w->piece.base = NULL;
   w->piece.count = 0;
   return status == SPTRSM_ERR_STRUCTURE ? SPTRSM_OK : status;
 }
