@@ -105,6 +105,7 @@ typedef struct {
   const int64_t *grid; /* factor sets: [3], attributes of L; NULL: none */
   const char *stencil;
   int keep_partial; /* writers: a failure or an interrupt leaves PATH.part, to be resumed */
+  int64_t pieces;   /* writers: files that hold the numbers, PATH.piece-ID-K, so that processes write none in common; 0: one file */
 } sptrsm_save_options;
 SPTRSM_API void sptrsm_save_options_init_sized(sptrsm_save_options *, size_t size);
 static inline void sptrsm_save_options_init(sptrsm_save_options *out) { sptrsm_save_options_init_sized(out, sizeof *out); }
@@ -262,6 +263,10 @@ typedef struct {
 /* What checkpoints have noted as done, ascending; of other processes too. Valid until the next call for this writer. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_done(sptrsm_file_writer *, const sptrsm_file_columns **ranges, int64_t *count);
 SPTRSM_API int sptrsm_file_writer_direct(const sptrsm_file_writer *); /* nonzero: without HDF5 */
+/* Pieces that were asked for when the solution was begun; 0: it is one file. Each has columns of its own; a block that is written lies in
+ * one. Processes that are not to write into one file claim whole pieces. PATH has virtual datasets over them. */
+SPTRSM_API int64_t sptrsm_file_writer_pieces(const sptrsm_file_writer *);
+SPTRSM_API void sptrsm_file_writer_piece(const sptrsm_file_writer *, int64_t number, int64_t *first, int64_t *end); /* its columns */
 /* X: a host block with the smallest ld; berr [X->nrhs], or NULL without has_berr. */
 SPTRSM_API sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *, int64_t first, const sptrsm_block *X, const double *berr);
 /* Syncs, then notes that columns are done, with the caller's state, a line of text about these columns. A range that holds earlier ones
@@ -271,6 +276,16 @@ SPTRSM_API sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *, con
 SPTRSM_API sptrsm_status sptrsm_file_writer_finish(sptrsm_file_writer *, const char *report);
 /* Not finished: removes what was written, unless options.keep_partial. */
 SPTRSM_API void sptrsm_file_writer_close(sptrsm_file_writer *);
+
+typedef struct {
+  int64_t pieces, nrhs;
+  int32_t n;
+  sptrsm_dtype dtype;
+} sptrsm_file_merged;
+/* Makes one file of a finished solution in pieces: TO, or with NULL in the place of PATH. All else in PATH is kept. options: path, force
+ * (of TO). Errors: STRUCTURE (PATH is none, a piece has another shape or is of another run), IO (a piece is missing, ...). */
+SPTRSM_API sptrsm_status sptrsm_file_solution_merge(sptrsm_file_merged *, const char *path, const char *to, int remove_pieces,
+                                                    const sptrsm_save_options *);
 
 /* ---- what is in a file ---- */
 

@@ -23,6 +23,7 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "  --limit-s S      time for a measurement, default 120\n"
                            "  --budget-s S     time for all; what is left is skipped\n"
                            "  --threads N, --host   host threads; measure on the host\n"
+                           "  --device-memory S     bytes that may be taken on the GPU; more streams\n"
                            "  --tune[=auto|syncfree-csc]   bounds of auto, or p and q, for this device;\n"
                            "                   --tune-out FILE: rewrites the table\n"
                            "  --json FILE|-, --csv FILE, --force    force: replace any file\n"
@@ -30,7 +31,7 @@ static const char help[] = "sptrsm-bench data/sherman5_splu.h5 gen:D3N27:64,64,6
                            "exit: 0 ok, 1 a wrong solution or a time limit, 2 usage, 3 bad input,\n"
                            "      4 singular, 5 I/O, 6 memory, 7 device, 8 a method crashed\n";
 
-enum { KEY_OP = 4000, KEY_CSV, KEY_BUDGET, KEY_LIMIT, KEY_PARAMS, KEY_TABLE, KEY_TUNE, KEY_TUNE_OUT, KEY_BATCH };
+enum { KEY_OP = 4000, KEY_CSV, KEY_BUDGET, KEY_LIMIT, KEY_PARAMS, KEY_TABLE, KEY_TUNE, KEY_TUNE_OUT, KEY_BATCH, KEY_DEVICE_MEMORY };
 static const char *const tunable[] = {"auto", "syncfree-csc"};
 static const char *const tables[] = {"solve", "levels", "preprocess", "memory", "limits"};
 
@@ -159,6 +160,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_TABLE: a->table = (bench_table_kind)cli_choice("--table", text, tables, 5); return 0;
   case KEY_TUNE: a->tune = text ? (bench_tune_kind)(TUNE_AUTO + cli_choice("--tune", text, tunable, 2)) : TUNE_AUTO; return 0;
   case KEY_TUNE_OUT: a->tune_out = text; return 0;
+  case KEY_DEVICE_MEMORY: a->device_memory = cli_size("--device-memory", text); return 0;
   case KEY_BATCH: a->batch = cli_integer("--batch", text, 1, 1 << 20); return 0;
   case ARGP_KEY_ARGS:
     a->names = state->argv + state->next;
@@ -176,6 +178,7 @@ static const struct argp_option options[] = {GRID_OPTIONS,
                                              {"op", KEY_OP, "N|T|C", 0, "operations to measure", 0},
                                              {"reps", 'r', "COUNT", 0, "timed repetitions", 0},
                                              {"threads", 't', "COUNT", 0, "threads on the host", 0},
+                                             {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "bytes that may be taken on the device", 0},
                                              {"host", 'H', NULL, 0, "measure on the host", 0},
                                              {"json", 'j', "FILE", 0, "write a report", 0},
                                              {"csv", KEY_CSV, "FILE", 0, "write the table", 0},
@@ -201,6 +204,7 @@ void bench_args_read(bench_args *a, int argc, char **argv) {
   cli_start(&program, argc, argv, a);
   if (a->name_count == 0 && a->table != TABLE_LIMITS) cli_usage("give a FILE with triangles, a folder or gen:KIND:SIZES");
   grid_check(&a->grid);
+  if (a->device_memory > 0 && a->host) cli_usage("--device-memory: is a limit on a CUDA device; leave it out, or --host");
   if (a->tune_out && !a->tune) cli_usage("--tune-out goes with --tune");
   if (a->tune && (a->method_count || a->params_count)) cli_usage("--tune says what is measured; leave --methods and --params out");
   if (a->tune && a->batch > 0) cli_usage("--tune measures single systems; leave --batch out");

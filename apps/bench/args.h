@@ -26,6 +26,7 @@ typedef struct {
   sptrsm_op ops[3];
   int op_count;
   int reps, threads;
+  size_t device_memory;     /* bytes that the context may take on a device; 0: no limit */
   int64_t batch;            /* items of the batch that each measurement solves; 0: one system */
   double budget_s, limit_s; /* seconds for the whole run (0: no limit) and for one measurement */
   bench_table_kind table;

@@ -36,11 +36,18 @@ static void say_trouble(const worker *w, bench_say what, int index, sptrsm_statu
 
 /* ---- start ---- */
 
+static sptrsm_status limit_memory(const worker *w) {
+  if (w->place == SPTRSM_HOST)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "--device-memory: is a limit on a CUDA device, and there is none; leave it out");
+  return sptrsm_context_set_memory_limit(w->context, w->args->device_memory);
+}
+
 static sptrsm_status open_place(worker *w, bench_machine *machine) {
   w->place = !w->args->host && sptrsm_device_count() > 0 ? SPTRSM_CUDA : SPTRSM_HOST;
   sptrsm_status status = bench_stream_create(&w->stream, w->place);
   if (status == SPTRSM_OK) status = sptrsm_context_create(&w->context, w->place, 0, w->stream);
   if (status == SPTRSM_OK) status = sptrsm_context_set_threads(w->context, w->args->threads);
+  if (status == SPTRSM_OK && w->args->device_memory > 0) status = limit_memory(w);
   if (status != SPTRSM_OK) return status;
   machine->place = w->place;
   machine->limits = (bench_limits){NAN, NAN, NAN, NAN, {NAN, NAN}};

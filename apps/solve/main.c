@@ -16,12 +16,12 @@
 static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve A X = B: rhs.solution.h5\n"
                            "sptrsm-solve f.h5:/L b.h5:/B -o x.h5 --unit    one triangle, unit diagonal\n"
                            "sptrsm-solve f.h5 b.h5 --trans T --cols 0:64   transposed, 64 columns\n"
-                           "\n"
                            "usage: sptrsm-solve FACTORS RHS [options]    each FILE or FILE:/path/in/file\n"
                            "  -o OUT              RHS.solution.h5;  --force replaces, --resume continues it\n"
                            "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
                            "  --alpha X           re,im if complex;  --cols a:b, --rows a:b or FILE:/path\n"
                            "  --part I/N --into X  share I of N of the columns; or mpirun -n K sptrsm-solve\n"
+                           "  --split-files       each process has files of its own;  --merge X  makes one\n"
                            "  --items a:b, --mask FILE   of a batch: items a to b-1; those with a 1\n"
                            "  --schur B [--schur-rows C]             without RHS: S = C A^-1 B or B^T A^-1 B\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
@@ -124,6 +124,11 @@ static bool parse_solver(int key, const char *text, solver_request *r) {
   return true;
 }
 
+/* Whether there are options that make sense only where something is solved. */
+static bool is_solve(const settings *s) {
+  return s->json || s->profile || s->resume || s->keep_partial || s->dry_run || s->compress || s->checksum;
+}
+
 static error_t parse_rest(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
   switch (key) {
@@ -157,6 +162,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     *(state->arg_num == 0 ? &s->problem.factors : &s->problem.rhs) = text;
     return 0;
   case ARGP_KEY_END:
+    if (merge_asked(&s->share, s->out, state->arg_num > 0, is_solve(s))) return 0;
     if (s->schur_rows && !s->schur) cli_usage("--schur-rows: the rows of C are for S = C A^-1 B; give B as --schur FILE");
     if (s->schur && state->arg_num > 0) schur_check_options(s);
     if (state->arg_num < (s->schur ? 1 : 2)) cli_usage("give FACTORS%s to read", s->schur ? ", the file" : " and RHS, the files");
@@ -167,9 +173,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
       cli_usage("--rows: a residual needs all rows of X; leave --verify and --max-berr out, or --rows");
     if (s->profile && strcmp(s->profile, "-") == 0) cli_usage("--profile: give a file; stdout is for the summary");
     if (s->no_verify && (s->verify || s->max_berr >= 0)) cli_usage("--no-verify contradicts --verify and --max-berr");
-    if ((s->resume || s->keep_partial || s->share.parts > 0) && (s->compress > 0 || s->checksum))
-      cli_usage(
-          "--resume, --keep-partial and --part: compressed and checksummed outputs can't be continued; compress the whole one (h5repack)");
+    if ((s->resume || s->keep_partial || s->share.parts > 0 || s->share.split) && (s->compress > 0 || s->checksum))
+      cli_usage("--resume, --keep-partial, --part, --split-files: compressed outputs can't be continued; use h5repack on the whole one");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -200,7 +205,8 @@ static int open_problem(run *r) {
   if (code == CLI_OK) code = refine_check(&r->set->refine, &r->in, r->part.on);
   if (code != CLI_OK) return code;
   if (!r->part.on || (r->set->stream_columns == 0 && !stream_keeps(r))) return CLI_OK;
-  cli_error("--stream, --resume, --keep-partial, --part and several ranks are for dense right-hand sides and all rows; leave them out");
+  cli_error(
+      "--stream, --resume, --keep-partial, --part, --split-files and ranks are for dense right-hand sides and all rows; leave them out");
   return CLI_USAGE;
 }
 
@@ -358,6 +364,7 @@ int main(int argc, char **argv) {
   sptrsm_options_init(&s.solver.options);
   ranks_start(&argc, &argv);
   cli_start(&program, argc, argv, &s);
+  if (s.share.merge) return cli_end(ranks_end(merge_work(&s.share, s.out, s.force), true));
   if (ranks_own() > 0) ranks_begin(), s.json = s.profile = NULL;
   if (s.plan || s.problem.io.map)
     cli_note_bus_error("a file that is mapped (--map, --plan) became shorter while it was in use; run again with one that stays as it is");

@@ -34,6 +34,10 @@ int check_outputs(settings *s) {
 
 /* Several ranks share the columns of one system. Those of a machine take its devices in turn, and have its processors together. */
 int begin_ranks(settings *s, bool is_batch) {
+  if (s->share.split && is_batch) {
+    cli_error("%s: is a batch, for which there is no --split-files; leave it out, or name one item as FILE:/path", s->problem.factors);
+    return CLI_USAGE;
+  }
   if (ranks_count() > 1 && (s->schur || is_batch || s->rows || s->share.parts > 0 || s->compress > 0 || s->checksum)) {
     cli_error("several ranks share the columns of one system: %s run without mpirun", s->share.parts > 0 ? "parts"
                                                                                       : s->schur         ? "Schur complements"

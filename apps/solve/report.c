@@ -112,6 +112,14 @@ static void print_stream(const run *r, FILE *f) {
   if (s->resumed > 0) fprintf(f, "         resumed with %lld columns done\n", (long long)s->resumed);
 }
 
+/* Where the numbers of X are, if they are in several files. */
+static cli_text pieces_text(const run *r) {
+  cli_text t = {""};
+  if (r->stream.pieces > 0)
+    snprintf(t.text, sizeof t.text, ", in %lld piece%s", (long long)r->stream.pieces, r->stream.pieces == 1 ? "" : "s");
+  return t;
+}
+
 static void print_outcome(const run *r, FILE *f) {
   const phase_seconds *t = &r->seconds;
   fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->solver.analyse_seconds).text);
@@ -130,7 +138,7 @@ static void print_outcome(const run *r, FILE *f) {
   }
   if (r->refined.on) refine_text(&r->refined, &r->set->refine, r->set->problem.io.col_begin, f);
   if (r->stream.left > 0) fprintf(f, "output   %s.part: %lld columns are left to other parts\n", r->set->out, (long long)r->stream.left);
-  else fprintf(f, "output   %s:%s\n", r->set->out, r->x_path);
+  else fprintf(f, "output   %s:%s%s\n", r->set->out, r->x_path, pieces_text(r).text);
 }
 
 void report_text(const run *r, FILE *f) {
@@ -218,10 +226,10 @@ static json_t *json_part(const run *r) {
 static json_t *json_stream(const run *r) {
   const stream_summary *s = &r->stream;
   if (!s->on) return json_null();
-  return json_pack("{s:I, s:I, s:i, s:i, s:I, s:s, s:s, s:I, s:I, s:f}", "columns", (json_int_t)s->width, "panels", (json_int_t)s->panels,
-                   "ranks", ranks_count(), "buffers", s->slots, "bytes", (json_int_t)s->bytes, "read", s->direct_read ? "direct" : "hdf5",
-                   "written", s->direct_write ? "direct" : "hdf5", "resumed", (json_int_t)s->resumed, "left", (json_int_t)s->left,
-                   "seconds", s->seconds);
+  return json_pack("{s:I, s:I, s:i, s:i, s:I, s:s, s:s, s:I, s:I, s:I, s:f}", "columns", (json_int_t)s->width, "panels",
+                   (json_int_t)s->panels, "ranks", ranks_count(), "buffers", s->slots, "bytes", (json_int_t)s->bytes, "read",
+                   s->direct_read ? "direct" : "hdf5", "written", s->direct_write ? "direct" : "hdf5", "resumed", (json_int_t)s->resumed,
+                   "left", (json_int_t)s->left, "pieces", (json_int_t)s->pieces, "seconds", s->seconds);
 }
 
 json_t *seconds_json(const phase_seconds *t, double analyse_seconds, bool stored) {

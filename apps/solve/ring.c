@@ -45,7 +45,8 @@ static bool is_ready(const state *s, int stage) {
 
 /* Does another server that goes on do this number of items before this one does one? The fastest of those that go on is never behind. */
 static bool is_behind(const ring *r, int me, int64_t items) {
-  const double own = r->server[me].seconds;
+  const ring_server *s = &r->server[me];
+  const double own = s->seconds > 0 ? s->seconds : s->items == 1 ? s->first : 0;
   for (int k = 0; k < r->servers; k++) {
     const ring_server *other = &r->server[k];
     if (k != me && !other->left && other->seconds > 0 && own > (double)items * other->seconds) return true;
@@ -61,7 +62,7 @@ bool ring_sits_out(ring *r, int me, int64_t taken) {
     if (!s->left) s->seconds = 0;
     return s->left;
   }
-  s->left = is_behind(r, me, rest < ahead ? rest : ahead);
+  s->left = is_behind(r, me, rest < ahead || s->seconds == 0 ? rest : ahead);
   s->pause = !s->left ? 0 : s->pause > 0 ? 2 * s->pause : r->slots;
   s->until = taken + s->pause;
   return s->left;
@@ -69,6 +70,7 @@ bool ring_sits_out(ring *r, int me, int64_t taken) {
 
 void ring_count(ring_server *s, double seconds) {
   if (s->items++ > 0) s->seconds = seconds;
+  else s->first = seconds;
   s->busy += seconds;
 }
 

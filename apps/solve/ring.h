@@ -5,7 +5,8 @@
  *
  * Stage `home` may have several servers, with a thread each: whichever is free takes the next item, and the stage after it gets the items
  * in order all the same. A server sits out some items where its latest took so long that another one would have run out of slots, or
- * would have done all that is left, meanwhile. Then it tries another item; as long as that is too slow too, each pause is twice as long.
+ * would have done all that is left, meanwhile; after its first item only the latter counts, since it may take less for the next. Then
+ * it tries another item; as long as that is too slow too, each pause is twice as long.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H
@@ -23,6 +24,7 @@ enum { RING_SLOTS_MAX = RING_STAGES + 1 + 2 * (RING_SERVERS_MAX - 1) };
 typedef struct {
   double busy;          /* seconds that it worked */
   double seconds;       /* of its latest item; 0: not known, as after the first, which takes longer than those after it */
+  double first;         /* of its first item: what another one takes at most, until it has done that */
   int64_t items;        /* that it did, without empty ones */
   bool left;            /* it is too slow, and sits out */
   int64_t pause, until; /* how many items it sits out, and how many all servers have taken then */

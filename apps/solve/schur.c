@@ -23,6 +23,7 @@ void schur_check_options(const settings *s) {
                 {s->rows != NULL, "--rows"},
                 {s->stream_columns != 0, "--stream"},
                 {s->share.parts > 0, "--part"},
+                {s->share.split, "--split-files"},
                 {s->resume, "--resume"},
                 {s->keep_partial, "--keep-partial"},
                 {s->refine.mixed, "--precision mixed"},

@@ -55,6 +55,7 @@ typedef struct {
   int64_t resumed;                      /* columns that an earlier run had done, or by now another part */
   int64_t left;                         /* columns that are left to other parts (--part) */
   int64_t solved;                       /* columns that this process has solved in this run */
+  int64_t pieces;                       /* files that hold X (--split-files); 0: one */
   int slots;                            /* buffers of the ring */
   ring_server server[RING_SERVERS_MAX]; /* what each device did */
   int residual_width;                   /* columns that the residuals take at a time */

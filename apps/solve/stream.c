@@ -53,7 +53,7 @@ bool stream_wanted(const run *r) {
   const settings *s = r->set;
   const sptrsm_block *B = &r->in.B->block;
   if (r->in.reader == NULL || B->n == 0 || B->nrhs == 0) return false; /* sparse, or nothing */
-  if (s->stream_columns != 0 || s->resume || s->keep_partial || s->share.parts > 0 || ranks_count() > 1) return true;
+  if (s->stream_columns != 0 || s->resume || s->keep_partial || s->share.parts > 0 || s->share.split || ranks_count() > 1) return true;
   if (s->solver.device.others > 0) return true;
   double whole = (double)column_bytes(r) * (double)B->nrhs * copies(r);
   return whole + (double)resident_bytes() + (double)sptrsm_file_reader_bytes(r->in.reader) > (double)limit_of(r);
@@ -83,15 +83,20 @@ static int64_t own_columns(const run *r) {
   return end - begin;
 }
 
-/* Room for one column also where the run has none. */
-static int64_t most_width(const run *r) { return own_columns(r) > 0 ? own_columns(r) : 1; }
+/* Room for one column also where the run has none. A panel lies in one file of the solution. */
+static int64_t most_width(const run *r) {
+  const int64_t nrhs = r->in.B->block.nrhs, pieces = share_pieces(&r->set->share, nrhs), own = own_columns(r);
+  const int64_t most = pieces > 0 && (nrhs - 1) / pieces + 1 < own ? (nrhs - 1) / pieces + 1 : own;
+  return most > 0 ? most : 1;
+}
 
 /* A width of panels that is read and written fast: enough bytes in a panel, in C order also in each of its rows, and enough panels for some
  * rounds of the ring, two for each device of each rank where there are several. */
 static int64_t good_width(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
   int64_t width = (int64_t)(panel_bytes / column_bytes(r)) + 1, segment = (int64_t)(segment_bytes / sptrsm_dtype_bytes(B->dtype));
-  const int64_t columns = most_width(r), ranks = ranks_count(), devices = ranks * (1 + r->set->solver.device.others);
+  const int64_t columns = own_columns(r) > 0 ? own_columns(r) : 1, ranks = ranks_count(),
+                devices = ranks * (1 + r->set->solver.device.others);
   const int64_t rounds = (columns - 1) / (2 * slots(r) * ranks) + 1, shared = (columns - 1) / (2 * devices) + 1;
   if (B->layout == SPTRSM_ROW_MAJOR && width < segment) width = segment;
   if (width > rounds && B->layout == SPTRSM_COL_MAJOR) width = rounds;
@@ -180,7 +185,7 @@ static sptrsm_status read_panel(void *context, int64_t item, int slot, int serve
   (void)server;
   const double begin = cli_now();
   const bool was_last = item > 0 && is_empty(s, (int)((item - 1) % s->r->stream.slots));
-  s->panel[slot] = was_last ? (column_span){0, 0} : panels_at(&s->left, ranks_claim(), &s->before[slot]);
+  s->panel[slot] = was_last ? (column_span){0, 0} : panels_next(&s->left, &s->before[slot]);
   if (is_empty(s, slot)) return SPTRSM_OK;
   sptrsm_block B = block_of(s, slot, s->B[slot]);
   sptrsm_status status = sptrsm_file_reader_read(s->r->in.reader, s->panel[slot].first, &B);
@@ -315,7 +320,11 @@ int stream_run(run *r) {
   if (code == CLI_OK) code = run_ring(s);
   free_buffers(s);
   if (code == CLI_OK) code = stream_finish(s);
-  if (r->stream.left > 0) r->residual.nrhs = own_columns(r); /* of the others nothing was found */
+  if (r->stream.left > 0) { /* of the others nothing was found */
+    int64_t begin, end;
+    stream_own(s, &begin, &end);
+    r->residual.nrhs = end - begin;
+  }
   cli_interrupt_note(NULL);
   if (code != CLI_OK && is_open && kept) cli_note("%s.part is kept; --resume continues it", r->set->out);
   sptrsm_file_writer_close(s->writer);

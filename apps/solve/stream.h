@@ -32,8 +32,9 @@ typedef struct {
 
 /* ---- stream_output.c; the functions return exit codes ---- */
 
-int stream_open(stream *);      /* begins, continues or joins the output, and finds what is to do */
-int stream_finish(stream *);    /* adds up what was found, and finishes the output where nothing is left */
-bool stream_keeps(const run *); /* whether an output that is not finished stays, to be continued */
+int stream_open(stream *);                                     /* begins, continues or joins the output, and finds what is to do */
+int stream_finish(stream *);                                   /* adds up what was found, and finishes the output where nothing is left */
+void stream_own(const stream *, int64_t *begin, int64_t *end); /* the columns of this run, with all its ranks */
+bool stream_keeps(const run *);                                /* whether an output that is not finished stays, to be continued */
 
 #endif

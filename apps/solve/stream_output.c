@@ -8,12 +8,27 @@
 
 #include "solve/stream.h"
 
-bool stream_keeps(const run *r) { return r->set->resume || r->set->keep_partial || r->set->share.parts > 0 || ranks_count() > 1; }
+bool stream_keeps(const run *r) {
+  const settings *s = r->set;
+  return s->resume || s->keep_partial || s->share.parts > 0 || s->share.split || ranks_count() > 1;
+}
+
+/* Shares of a solution in several files are whole files. */
+void stream_own(const stream *s, int64_t *begin, int64_t *end) {
+  const share_request *share = &s->r->set->share;
+  const int64_t pieces = sptrsm_file_writer_pieces(s->writer), nrhs = s->r->in.B->block.nrhs;
+  int64_t unused;
+  share_columns(share, pieces > 0 ? pieces : nrhs, begin, end);
+  if (pieces == 0 || *begin == *end) return;
+  sptrsm_file_writer_piece(s->writer, *end - 1, &unused, end);
+  sptrsm_file_writer_piece(s->writer, *begin, begin, &unused);
+}
 
 static void save_options(sptrsm_save_options *o, const run *r) {
   save_options_of(o, r->set, NULL);
   o->path = r->x_path;
   o->keep_partial = stream_keeps(r);
+  o->pieces = share_pieces(&r->set->share, r->in.B->block.nrhs);
 }
 
 static bool has_berr(const run *r) { return r->verified || r->refined.on; }
@@ -52,13 +67,13 @@ static int find_left(stream *s) {
   run *r = s->r;
   const sptrsm_file_columns *done = NULL;
   int64_t count = 0, begin, end;
-  share_columns(&r->set->share, r->in.B->block.nrhs, &begin, &end);
+  stream_own(s, &begin, &end);
   if (sptrsm_file_writer_direct(s->writer)) {
     int code = cli_fail(sptrsm_file_writer_done(s->writer, &done, &count));
     if (code != CLI_OK) return code;
   }
   for (int64_t k = 0; k < count; k++) r->stream.resumed += done[k].end - done[k].first;
-  if (!panels_make(&s->left, done, count, begin, end)) return cli_no_memory("the panels");
+  if (!panels_make(&s->left, done, count, begin, end, s->writer)) return cli_no_memory("the panels");
   return CLI_OK;
 }
 
@@ -97,9 +112,9 @@ static void say_resumed(const stream *s) {
 static int open_part(stream *s, const char *inputs, const sptrsm_save_options *save) {
   int64_t begin, end;
   int code = join_output(s, inputs, save);
-  share_columns(&s->r->set->share, s->r->in.B->block.nrhs, &begin, &end);
-  if (code == CLI_OK) code = cli_fail(sptrsm_file_writer_claim(s->writer, begin, end));
-  return code;
+  if (code != CLI_OK) return code;
+  stream_own(s, &begin, &end);
+  return cli_fail(sptrsm_file_writer_claim(s->writer, begin, end));
 }
 
 static int open_alone(stream *s, const char *inputs, const sptrsm_save_options *save) {
@@ -128,6 +143,16 @@ static int join_first(stream *s, const char *inputs, const sptrsm_save_options *
   return CLI_IO;
 }
 
+/* Whether the solution has several files, and which ranges lie in which. False: no memory. */
+static bool send_files(panel_list *left) {
+  int there = left->file != NULL;
+  ranks_send(&there, sizeof there);
+  if (there && ranks_own() > 0) left->file = malloc(((size_t)left->count + 1) * sizeof *left->file);
+  if (there && left->file == NULL) return false;
+  if (there) ranks_send(left->file, (size_t)left->count * sizeof *left->file);
+  return true;
+}
+
 /* What rank 0 has found is sent to all. */
 static int open_shared(stream *s, const char *inputs, const sptrsm_save_options *save) {
   int64_t found[3]; /* columns done, ranges that are left, whether there is anything to join */
@@ -142,6 +167,7 @@ static int open_shared(stream *s, const char *inputs, const sptrsm_save_options 
   if (ranks_own() > 0) s->left.ranges = malloc(((size_t)found[1] + 1) * sizeof *s->left.ranges);
   if (s->left.ranges == NULL) return cli_no_memory("the panels");
   ranks_send(s->left.ranges, (size_t)found[1] * sizeof *s->left.ranges);
+  if (!send_files(&s->left)) return cli_no_memory("the panels");
   return ranks_own() > 0 && found[2] ? join_first(s, inputs, save) : CLI_OK;
 }
 
@@ -154,6 +180,7 @@ int stream_open(stream *s) {
   const bool is_part = r->set->share.parts > 0, is_shared = ranks_count() > 1;
   int code = is_part ? open_part(s, inputs, &save) : is_shared ? open_shared(s, inputs, &save) : open_alone(s, inputs, &save);
   r->stream.direct_write = sptrsm_file_writer_direct(s->writer) != 0;
+  r->stream.pieces = sptrsm_file_writer_pieces(s->writer);
   if (code == CLI_OK && !is_shared) code = find_left(s);
   if (code != CLI_OK) return code;
   say_resumed(s);
@@ -208,7 +235,7 @@ int stream_finish(stream *s) {
     cli_error("%s.part: %lld columns are done by no rank; --resume does them", r->set->out, (long long)r->stream.left);
     return CLI_INTERNAL;
   }
-  if (r->stream.left > 0) share_columns(&r->set->share, end, &begin, &end);
+  if (r->stream.left > 0) stream_own(s, &begin, &end);
   if (code == CLI_OK && r->stream.direct_write) code = add_journal(s, begin, end);
   if (code != CLI_OK) return code;
   findings_settle(r, &s->found);

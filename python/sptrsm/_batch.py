@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Optional, Sequence, Union
 import numpy
 
 from . import _arrays, _dlpack, _lib, _lists, _sparse
-from ._context import Device, Solver, as_device, current_stream, family_of, stream_handle
+from ._context import Device, Solver, as_device, checked_device, current_stream, family_of, stream_handle
 from ._errors import SingularError, check
 from ._factors import system_number
 from ._factorset import FactorSet, difference, stacked, values_of, values_struct
@@ -72,7 +72,7 @@ class Batch(Solver):
         self._systems: dict = {}
         self._status: Optional[ItemStatus] = None
         self._handle: Optional[int] = None
-        self._open(device, options.threads)
+        self._open(device, options)
         arrays = list(values.values()) if values is not None else []
         context = self._use_stream_of(*(one.L.data for one in sets[:1]), *arrays)
         handle = ctypes.c_void_p()
@@ -319,7 +319,8 @@ def batch(factors, L=None, U=None, D=None, D_sub=None, row_scale=None, col_scale
     device : str, optional
         Default: where the arrays of the factors are.
     **options
-        method, deterministic, nrhs (right-hand sides of one item), memory_limit and threads, as in :func:`triangular`.
+        method, deterministic, nrhs (right-hand sides of one item), memory_limit, threads and device_memory, as in
+        :func:`triangular`; factors of a batch do not stream.
 
     Examples
     --------
@@ -347,7 +348,7 @@ def batch(factors, L=None, U=None, D=None, D_sub=None, row_scale=None, col_scale
         if uniform is False:
             raise ValueError("uniform=False with one factor set; pass a list of factor sets")
     place = _sparse.device_of(sets[0].L) if sets and device is None else as_device(device)
-    return Batch(sets, count, values, place, checked)
+    return Batch(sets, count, values, checked_device(place, checked), checked)
 
 
 def _count(values: dict) -> int:

@@ -18,7 +18,7 @@ import numpy
 from . import _lib
 from ._errors import DeviceError, check
 from ._lib import lib
-from ._options import INT32_MAX, MAX_THREADS, integer
+from ._options import INT32_MAX, MAX_THREADS, Options, integer
 
 PACKAGES = {"cupy": "cupy", "torch": "torch", "jax": "jax", "jaxlib": "jax"}  # by the first part of a module's name
 LEGACY_STREAM = 1  # cudaStreamLegacy: the default stream of CUDA programs, whose plain handle 0 the C library takes for "none given"
@@ -52,6 +52,14 @@ def as_device(device) -> Device:
     if name == "cuda" and (not colon or index.isdecimal() and int(index) <= INT32_MAX):
         return Device(_lib.CUDA, int(index or 0))
     raise ValueError(f'device {device!r} is not known; use "cpu", "cuda" or "cuda:INDEX"')
+
+
+def checked_device(device: Device, options: Options) -> Device:
+    """The device that a caller asked for; a limit on device memory is for CUDA. `Solver.to` may leave the device, and the limit with it."""
+    if options.device_memory and device.place == _lib.HOST:
+        raise ValueError(f"device_memory={options.device_memory} is a limit on the memory of a CUDA device, and this solver is on the "
+                         'host; use device="cuda", or memory_limit, which bounds the workspace')
+    return device
 
 
 def set_threads(threads: int) -> None:
@@ -130,14 +138,16 @@ def making_on(array, stream: Optional[int]):
 class Context:
     """A sptrsm_context."""
 
-    def __init__(self, device: Device, threads: int = 0):
+    def __init__(self, device: Device, options: Options = Options()):
         self.device, self.forks, self.handle = device, _forks, None
         handle = ctypes.c_void_p()
         check(lib.sptrsm_context_create(handle, device.place, device.number, LEGACY_STREAM))
         self.handle, self.stream = handle.value, LEGACY_STREAM
         self.keeps = None  # the object of a stream in use, which ends the stream when it is collected
         if device.place == _lib.HOST:
-            check(lib.sptrsm_context_set_threads(handle, threads or _threads))
+            check(lib.sptrsm_context_set_threads(handle, options.threads or _threads))
+        elif options.device_memory:
+            check(lib.sptrsm_context_set_memory_limit(handle, options.device_memory))
 
     @property
     def usable(self) -> bool:
@@ -172,9 +182,9 @@ class Solver:
 
     _handle: Optional[int]
 
-    def _open(self, device: Device, threads: int) -> None:
+    def _open(self, device: Device, options: Options) -> None:
         self._lock = threading.RLock()
-        self._context: Optional[Context] = Context(device, threads)
+        self._context: Optional[Context] = Context(device, options)
         self._device, self._on_host = device, device.place == _lib.HOST
         with _live_lock:
             _live.add(self)

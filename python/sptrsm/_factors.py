@@ -50,7 +50,7 @@ class Factors(Solver):
         self._ended: list = []  # Schur complements that were collected while another thread held the lock
         self._systems: dict = {}
         self._values = object()  # another one when L, U or D get new values
-        self._open(device, options.threads)
+        self._open(device, options)
         context = self._use_stream_of(factors.L.data)
         handle = ctypes.c_void_p()
         check(lib.sptrsm_direct_create(handle, context.handle, factors.as_struct(), options.as_struct()))

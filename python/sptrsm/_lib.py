@@ -134,6 +134,7 @@ FUNCTIONS = {
     "sptrsm_context_create": (c_int, [OUT, c_int, c_int, c_void_p]),
     "sptrsm_context_destroy": (None, [HANDLE]),
     "sptrsm_context_set_threads": (c_int, [HANDLE, c_int]),
+    "sptrsm_context_set_memory_limit": (c_int, [HANDLE, c_size_t]),
     "sptrsm_context_set_stream": (c_int, [HANDLE, c_void_p]),
     "sptrsm_context_sync": (c_int, [HANDLE]),
     "sptrsm_context_describe": (TEXT, [HANDLE]),

@@ -69,6 +69,7 @@ class Options:
     memory_limit: int = 0
     threads: int = 0
     mixed: bool = False
+    device_memory: int = 0
 
     def __post_init__(self) -> None:
         flag("deterministic", self.deterministic)
@@ -76,6 +77,7 @@ class Options:
         integer("nrhs", self.nrhs, 0, INT64_MAX)
         integer("memory_limit", self.memory_limit, 0, INT64_MAX)
         integer("threads", self.threads, 0, MAX_THREADS)
+        integer("device_memory", self.device_memory, 0, INT64_MAX)
         text("method", self.method, '"auto" or a name of docs/methods.md')
 
     def as_struct(self) -> _lib.Options:

@@ -8,7 +8,7 @@ from typing import Mapping, Optional
 import numpy
 
 from . import _sparse
-from ._context import as_device, family_of
+from ._context import as_device, checked_device, family_of
 from ._factors import Factors
 from ._factorset import FactorSet, vector
 from ._options import Options, check_keywords, flag
@@ -105,8 +105,8 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
     dtype : dtype, optional
         Default: the type that holds both factors.
     **options
-        device, method, deterministic, nrhs, memory_limit and threads as in :func:`triangular`; mixed=True keeps the factors in single
-        precision, for `Factors.refine`.
+        device, method, deterministic, nrhs, memory_limit, threads and device_memory as in :func:`triangular`; mixed=True keeps the
+        factors in single precision, for `Factors.refine`.
 
     Examples
     --------
@@ -119,7 +119,8 @@ def from_factors(L, U=None, D=None, D_sub=None, *, upper: Optional[str] = None, 
     device, checked = solver_options(**options)
     factors = factor_set(L, U, D, D_sub, upper=upper, unit_L=unit_L, unit_U=unit_U, hermitian_D=hermitian_D, perm_r=perm_r, perm_c=perm_c,
                          p=p, q=q, row_scale=row_scale, col_scale=col_scale, row_op=row_op, col_op=col_op, A=A, dtype=dtype)
-    return Factors(factors, _sparse.device_of(factors.L) if device is None else device, checked)
+    place = _sparse.device_of(factors.L) if device is None else device
+    return Factors(factors, checked_device(place, checked), checked)
 
 
 def _parts_of_splu(lu) -> dict:

@@ -8,7 +8,7 @@ from typing import Any, Optional
 import numpy
 
 from . import _arrays, _lib, _sparse
-from ._context import Device, Solver, as_device
+from ._context import Device, Solver, as_device, checked_device
 from ._errors import StructureError, check, fail
 from ._info import Info, plan_info
 from ._lib import Block, lib
@@ -71,7 +71,7 @@ class Triangular(Solver):
         self._plans: dict = {}
         self._active = self._changing = 0
         self._handle: Optional[int] = None
-        self._open(device, options.threads)
+        self._open(device, options)
         context = self._use_stream_of(matrix.data)
         handle = ctypes.c_void_p()
         check(lib.sptrsm_matrix_create(handle, context.handle, _sparse.as_struct(matrix, lower, unit_diagonal), _lib.BORROW))
@@ -79,8 +79,8 @@ class Triangular(Solver):
         with self._lock:
             self._info = plan_info(self._plan(operation("N")).handle, self._dtype, self._n)
 
-    def _open(self, device: Device, threads: int) -> None:
-        super()._open(device, threads)
+    def _open(self, device: Device, options: Options) -> None:
+        super()._open(device, options)
         self._quiet = threading.Condition(self._lock)
         self._values_lock = threading.RLock()  # of those who set values; taken before _lock, which waiting gives up
 
@@ -222,7 +222,7 @@ class Triangular(Solver):
 
 
 def triangular(T, lower: bool = True, unit_diagonal: bool = False, device=None, dtype=None, method: str = "auto",
-               deterministic: bool = False, nrhs: int = 0, memory_limit: int = 0, threads: int = 0) -> Triangular:
+               deterministic: bool = False, nrhs: int = 0, memory_limit: int = 0, threads: int = 0, device_memory: int = 0) -> Triangular:
     """Analyses a sparse triangular matrix for repeated solves.
 
     Parameters
@@ -246,6 +246,9 @@ def triangular(T, lower: bool = True, unit_diagonal: bool = False, device=None, 
         Bytes of workspace; 0: no limit.
     threads : int
         Host threads of one solve; 0: as `set_threads` says.
+    device_memory : int
+        Bytes that the solver may take on a CUDA device; 0: no limit. A matrix on the host then stays there, and where there is no room
+        for its factor on the device it streams from the host at each solve.
 
     Raises
     ------
@@ -261,9 +264,10 @@ def triangular(T, lower: bool = True, unit_diagonal: bool = False, device=None, 
     >>> T.solve(numpy.ones((3, 2)))[0]
     array([0.5, 0.5])
     """
-    options = Options(method, deterministic, nrhs, memory_limit, threads)
+    options = Options(method, deterministic, nrhs, memory_limit, threads, device_memory=device_memory)
     matrix = _sparse.canonical(T, dtype, "T")
-    return Triangular(matrix, lower, unit_diagonal, _sparse.device_of(matrix) if device is None else as_device(device), options)
+    place = _sparse.device_of(matrix) if device is None else as_device(device)
+    return Triangular(matrix, lower, unit_diagonal, checked_device(place, options), options)
 
 
 def spsolve_triangular(A, b, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False, unit_diagonal: bool = False):

@@ -16,12 +16,33 @@ MAKERS = {"triangular": lambda **options: sptrsm.triangular(triangle(N), **optio
     ({"threads": 2**32 + 1}, ValueError, r"threads=4294967297 .*0\.\.4096"), ({"threads": 1.5}, TypeError, r"threads is 1\.5"),
     ({"nrhs": -1}, ValueError, "nrhs=-1"), ({"nrhs": 2**64 + 3}, ValueError, "nrhs=18446744073709551619"),
     ({"memory_limit": -1}, ValueError, "memory_limit=-1"), ({"memory_limit": 2**64}, ValueError, "memory_limit=18446744073709551616"),
+    ({"device_memory": -1}, ValueError, "device_memory=-1"), ({"device_memory": 2.5}, TypeError, r"device_memory is 2\.5"),
+    ({"device_memory": 10**6}, ValueError, "device_memory=1000000 is a limit on the memory of a CUDA device"),
     ({"method": None}, TypeError, 'method is None; pass "auto"'), ({"method": "serial\0x"}, ValueError, "method=.*NUL"),
     ({"deterministic": "no"}, TypeError, "deterministic is 'no'; pass True or False"),
     ({"device": "cuda:4294967296"}, ValueError, "cuda:4294967296"), ({"metod": "auto"}, TypeError, "metod")])
 def test_refused_when_a_solver_is_made(make, options, error, message):
     with pytest.raises(error, match=message):
         make(**options)
+
+
+def test_device_memory_is_a_limit_of_the_context(monkeypatch):
+    """Without a device: what a context on one asks of the library; the solver on the host that `to` makes has no such limit."""
+    from sptrsm import _context, _lib, _options
+
+    calls = []
+    monkeypatch.setattr(_context, "lib", type("lib", (), {
+        "sptrsm_context_create": lambda handle, *place: setattr(handle, "value", 7) or calls.append(place) or 0,
+        "sptrsm_context_set_threads": lambda *_: 0,
+        "sptrsm_context_set_memory_limit": lambda handle, bytes: calls.append((handle.value, bytes)) or 0,
+        "sptrsm_context_destroy": lambda handle: 0}))
+    for options in (_options.Options(device_memory=12345), _options.Options()):
+        context = _context.Context(_context.Device(_lib.CUDA, 1), options)
+        context.handle = None
+    assert calls == [(_lib.CUDA, 1, _context.LEGACY_STREAM), (7, 12345), (_lib.CUDA, 1, _context.LEGACY_STREAM)]
+    calls.clear()
+    _context.Context(_context.CPU, _options.Options(device_memory=12345)).handle = None
+    assert calls == [(_lib.HOST, 0, _context.LEGACY_STREAM)]
 
 
 def test_the_nearest_keyword_is_named():

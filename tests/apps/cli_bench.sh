@@ -136,6 +136,11 @@ test_bench_options() {
   equals "$(field v.json results 1 method)" levelset:a
   equals "$(field v.json results 2 method)" levelset:b=1,c=2
   check; [[ $(field v.json results 1 status) == failed:* ]] || fail "levelset takes no variant"
+  # A limit on the device: the one of --device-memory is kept, and refused where the host measures.
+  rejects 2 "--device-memory: is a limit on a CUDA device; leave it out, or --host" sptrsm-bench gen:chain:3 --host --device-memory 5M
+  run sptrsm-bench gen:D2N5:200,100 --nrhs 32 --reps 1 --methods block --device-memory 2M --json limited.json
+  if [ $rc = 2 ]; then warns "--device-memory: is a limit on a CUDA device, and there is none; leave it out"
+  else code 0; equals "$(statuses limited.json)" "1 ok"; fi
   run sptrsm-bench gen:D2N5:4,3 --host --table levels --op N,T
   code 0
   golden_rows <<'END'

@@ -75,7 +75,7 @@ market() {
   printf '%s\n' "$@" >>"$file"
 }
 
-for file in solve batch schur rows refine files stream parts ranks devices programs bench factor failures; do . "$here/cli_$file.sh"; done
+for file in solve batch schur rows refine files stream parts split ranks devices programs bench factor failures; do . "$here/cli_$file.sh"; done
 declare -F "test_$section" >/dev/null || { echo "cli_test.sh: no section $section" >&2; exit 2; }
 "test_$section"
 echo "$section: $checks checks, $failures failed"

@@ -72,6 +72,17 @@ Test(ring, no_server_works_long_after_the_others_have_ended) {
   }
 }
 
+static double tenth(int server, int64_t nth) { return server == 1 && nth >= 0 ? 50 : 5; }
+
+/* Its first item tells that it would be done with another one long after the others are done with the rest. */
+Test(ring, a_slow_server_takes_none_of_few_items_after_its_first) {
+  for (int64_t items = 2; items < 18; items++) {
+    const outcome o = simulate(tenth, 2, items);
+    cr_assert_eq(o.items[1], 1, "%d items of %d", (int)o.items[1], (int)items);
+    cr_assert_leq(o.end, items <= 8 ? 50 : 50 + 5 * (double)(items - 8), "%d items: %g s", (int)items, o.end); /* 8 before it in slots */
+  }
+}
+
 /* ---- with threads ---- */
 
 typedef struct {

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solve/ranks/ranks.h"
+
+enum { PIECES_MAX = 65536, PIECES_EACH = 4 }; /* PIECES_EACH: files for each rank, so that a slow one may take fewer */
+
 /* ---- the options ---- */
 
 static void parse_part(share_request *r, const char *text) {
@@ -21,6 +25,12 @@ bool share_parse(int key, const char *text, share_request *r) {
   switch (key) {
   case SHARE_PART: parse_part(r, text); return true;
   case SHARE_INTO: r->into = text; return true;
+  case SHARE_MERGE: r->merge = text; return true;
+  case SHARE_REMOVE: r->remove_pieces = true; return true;
+  case SHARE_SPLIT:
+    r->split = true;
+    r->pieces = text ? cli_integer("--split-files", text, 1, PIECES_MAX) : 0;
+    return true;
   default: return false;
   }
 }
@@ -30,6 +40,12 @@ void share_check(const share_request *r, const char **out) {
   if (r->into && r->parts == 0) cli_usage("--into: say which part of it this is, --part I/N; for a whole solution give -o");
   if (r->into && *out) cli_usage("-o: the output of a part is that of --into; leave -o out");
   if (r->into) *out = r->into;
+}
+
+int64_t share_pieces(const share_request *r, int64_t nrhs) {
+  const int64_t wanted = r->pieces > 0 ? r->pieces : r->parts > 0 ? r->parts : (int64_t)PIECES_EACH * ranks_count();
+  const int64_t most = nrhs < PIECES_MAX ? nrhs : PIECES_MAX;
+  return !r->split ? 0 : wanted < most ? wanted : most;
 }
 
 void share_columns(const share_request *r, int64_t nrhs, int64_t *begin, int64_t *end) {
@@ -43,20 +59,45 @@ void share_columns(const share_request *r, int64_t nrhs, int64_t *begin, int64_t
 
 /* ---- panels ---- */
 
-bool panels_make(panel_list *p, const sptrsm_file_columns *done, int64_t count, int64_t begin, int64_t end) {
-  p->count = 0;
-  p->ranges = malloc(((size_t)count + 1) * sizeof *p->ranges);
+/* Cuts the ranges where files begin. False: no memory. */
+static bool cut(panel_list *p, const sptrsm_file_writer *w) {
+  const int64_t pieces = sptrsm_file_writer_pieces(w), room = p->count + pieces;
+  if (pieces == 0) return true;
+  column_span *ranges = malloc((size_t)room * sizeof *ranges);
+  int64_t count = 0, k = 0, first, end;
+  p->file = malloc((size_t)room * sizeof *p->file);
+  for (int64_t i = 0; ranges && p->file && i < p->count; i++)
+    for (int64_t at = p->ranges[i].first; at < p->ranges[i].end;) {
+      sptrsm_file_writer_piece(w, k, &first, &end);
+      if (end <= at) {
+        k++;
+        continue;
+      }
+      if (end > p->ranges[i].end) end = p->ranges[i].end;
+      ranges[count] = (column_span){at, end};
+      p->file[count++] = k;
+      at = end;
+    }
+  const bool good = ranges && p->file;
+  free(good ? p->ranges : ranges);
+  if (good) p->ranges = ranges, p->count = count;
+  return good;
+}
+
+bool panels_make(panel_list *p, const sptrsm_file_columns *done, int64_t count, int64_t begin, int64_t end, const sptrsm_file_writer *w) {
+  *p = (panel_list){.ranges = malloc(((size_t)count + 1) * sizeof *p->ranges)};
   if (p->ranges == NULL) return false;
   for (int64_t k = 0; k <= count; k++) {
     const int64_t next = k < count && done[k].first < end ? done[k].first : end;
     if (begin < next) p->ranges[p->count++] = (column_span){begin, next};
     if (k < count && done[k].end > begin) begin = done[k].end;
   }
-  return true;
+  return cut(p, w);
 }
 
 void panels_free(panel_list *p) {
   free(p->ranges);
+  free(p->file);
   *p = (panel_list){0};
 }
 
@@ -87,4 +128,23 @@ column_span panels_at(const panel_list *p, int64_t k, int64_t *before) {
     *before += r->end - r->first;
   }
   return (column_span){0, 0};
+}
+
+/* The panels of the k-th file in which something is left; past the last one, of none. */
+static void take_file(panel_list *p, int64_t k) {
+  int64_t file = -1, panel = 0;
+  p->next = -1;
+  for (int64_t i = 0; i < p->count && file <= k; i++) {
+    if (i == 0 || p->file[i] != p->file[i - 1]) file++;
+    if (file == k && p->next < 0) p->next = panel;
+    if (file <= k) panel += panels_of(p, &p->ranges[i]);
+  }
+  if (p->next < 0) p->next = panel++;
+  p->until = panel;
+}
+
+column_span panels_next(panel_list *p, int64_t *before) {
+  if (p->next == p->until && p->file) take_file(p, ranks_claim());
+  else if (p->next == p->until) p->until = (p->next = ranks_claim()) + 1;
+  return panels_at(p, p->next++, before);
 }

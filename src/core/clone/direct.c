@@ -6,6 +6,8 @@
 #include "core/clone/blobs.h"
 #include "core/clone/like.h"
 #include "core/context/alloc.h"
+#include "core/direct/direct.h"
+#include "core/plan/method.h"
 
 enum { MATRICES = 2, SLOTS_OF_MATRIX = SPTI_DIRECT_SLOTS / MATRICES };
 
@@ -22,7 +24,10 @@ static sptrsm_status clone_diagonal_and_sides(sptrsm_direct *d, const sptrsm_dir
 static sptrsm_status clone_parts(sptrsm_direct *d, const sptrsm_direct *from) {
   for (int m = 0; m < MATRICES; m++)
     if (from->matrix[m]) SPTI_TRY(sptrsm_matrix_clone(&d->matrix[m], d->context, from->matrix[m]));
-  SPTI_TRY(clone_diagonal_and_sides(d, from));
+  return clone_diagonal_and_sides(d, from);
+}
+
+static sptrsm_status clone_plans(sptrsm_direct *d, const sptrsm_direct *from) {
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     sptrsm_plan *plan;
     if (!plan_at(from, s)) continue;
@@ -30,6 +35,23 @@ static sptrsm_status clone_parts(sptrsm_direct *d, const sptrsm_direct *from) {
     SPTI_TRY(spti_direct_adopt_plan(d, s, plan));
   }
   return SPTRSM_OK;
+}
+
+/* Plans of `block` have the same bits when they stream; those that `auto` chose in another place have others in any case. */
+static bool may_stream(const sptrsm_direct *d, const sptrsm_direct *from) {
+  const bool elsewhere = d->context->place != from->context->place;
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
+    const sptrsm_plan *plan = plan_at(from, s);
+    if (plan && !(elsewhere && plan->automatic) && strcmp(plan->method->name, "block") != 0) return false;
+  }
+  return spti_plan_may_stream(d->context, d->options.method);
+}
+
+/* Where the memory limit has no room for all plans, they stream, as those of a new solver would. */
+static sptrsm_status clone_to_fit(sptrsm_direct *d, const sptrsm_direct *from) {
+  SPTI_TRY(clone_parts(d, from));
+  const sptrsm_status status = clone_plans(d, from);
+  return status == SPTRSM_ERR_MEMORY && may_stream(d, from) ? spti_direct_begin_to_stream(d, from) : status;
 }
 
 /* A solver without factors. */
@@ -66,7 +88,7 @@ static sptrsm_status make(sptrsm_direct **out, sptrsm_context *context, const sp
 sptrsm_status sptrsm_direct_clone(sptrsm_direct **out, sptrsm_context *context, const sptrsm_direct *from) {
   if (!out || !context || !from) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_clone: out, context or direct is NULL");
   SPTI_VISIT(context);
-  return make(out, context, from, clone_parts);
+  return make(out, context, from, clone_to_fit);
 }
 
 /* ---- one pattern, other values ---- */

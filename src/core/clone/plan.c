@@ -179,7 +179,8 @@ static sptrsm_status clone_state(sptrsm_plan **out, const sptrsm_matrix *matrix,
   return SPTRSM_OK;
 }
 
-/* By the method and the parameters of the plan; what `auto` chose in another place is chosen anew. */
+/* By the method and the parameters of the plan; what `auto` chose in another place is chosen anew. Where a memory limit has no room for a
+ * plan of `block` it streams, which gives the same bits. */
 static sptrsm_status analyse_anew(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_plan *from) {
   const bool elsewhere = matrix->context->place != from->context->place;
   char method[SPTI_METHOD_NAME];
@@ -187,8 +188,8 @@ static sptrsm_status analyse_anew(sptrsm_plan **out, const sptrsm_matrix *matrix
   sptrsm_plan *plan;
   name_method(method, from);
   options.method = elsewhere && from->automatic ? NULL : method;
-  SPTI_TRY(spti_plan_create(&plan, matrix, from->op, &options));
-  if (!elsewhere) {
+  SPTI_TRY(spti_plan_create_to_fit(&plan, matrix, from->op, &options));
+  if (plan->method == from->method) {
     memcpy(plan->reason, from->reason, sizeof plan->reason);
     plan->automatic = from->automatic;
   }

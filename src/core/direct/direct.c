@@ -89,12 +89,11 @@ static sptrsm_status make_plan(sptrsm_direct *d, int slot) {
   return spti_direct_adopt_plan(d, slot, plan);
 }
 
-/* From now on all factors stream: the plans made so far are made once more. */
-static sptrsm_status begin_to_stream(sptrsm_direct *d) {
+sptrsm_status spti_direct_begin_to_stream(sptrsm_direct *d, const sptrsm_direct *like) {
   char name[sizeof d->method];
   bool had[SPTI_DIRECT_SLOTS];
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
-    had[s] = spti_direct_slot_at(d, s)->plan != NULL;
+    had[s] = spti_direct_slot_at((sptrsm_direct *)like, s)->plan != NULL;
     sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
     spti_direct_slot_at(d, s)->plan = NULL;
   }
@@ -118,7 +117,7 @@ static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const s
   if (d->context->memory_limit > 0) free_workspace(d); /* its room may be needed; the next solve makes it anew */
   const sptrsm_status status = make_plan(d, s);
   if (status != SPTRSM_ERR_MEMORY || d->lends || !spti_plan_may_stream(d->context, d->options.method)) return status;
-  SPTI_TRY(begin_to_stream(d));
+  SPTI_TRY(spti_direct_begin_to_stream(d, d));
   return make_plan(d, s);
 }
 

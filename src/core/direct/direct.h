@@ -54,6 +54,8 @@ void spti_direct_drop_extension(sptrsm_direct *);
 enum { SPTI_DIRECT_SLOTS = 8 };
 spti_direct_slot *spti_direct_slot_at(sptrsm_direct *, int slot);
 sptrsm_status spti_direct_adopt_plan(sptrsm_direct *, int slot, sptrsm_plan *);
+/* From now on all factors stream: the plans that `like`, which may be the solver itself, has made so far are made anew. */
+sptrsm_status spti_direct_begin_to_stream(sptrsm_direct *, const sptrsm_direct *like);
 typedef sptrsm_status spti_direct_supply(sptrsm_direct *, void *argument);
 sptrsm_status spti_direct_create(sptrsm_direct **out, sptrsm_context *, const sptrsm_factors *, const sptrsm_options *,
                                  spti_direct_supply *supply /* NULL: none */, void *argument);

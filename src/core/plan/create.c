@@ -194,11 +194,8 @@ sptrsm_status spti_plan_restore(sptrsm_plan **out, const sptrsm_matrix *matrix, 
 }
 
 /* A plan that the memory limit leaves no room for is made once more as one that streams. */
-sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *options) {
+sptrsm_status spti_plan_create_to_fit(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
   char name[96];
-  if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
-  SPTI_VISIT(matrix->context);
-  const spti_op op = spti_op_from(options ? options->op : SPTRSM_N);
   const unsigned copies = spti_matrix_device_copies(matrix);
   const sptrsm_status status = spti_plan_create(out, matrix, op, options);
   if (status != SPTRSM_ERR_MEMORY || !spti_plan_may_stream(matrix->context, options ? options->method : NULL)) return status;
@@ -210,6 +207,12 @@ sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix,
   SPTI_TRY(spti_plan_create(out, matrix, op, &again));
   snprintf((*out)->reason, sizeof(*out)->reason, "the memory limit has no room for the factor on the device");
   return SPTRSM_OK;
+}
+
+sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, const sptrsm_options *options) {
+  if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
+  SPTI_VISIT(matrix->context);
+  return spti_plan_create_to_fit(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
 }
 
 static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {

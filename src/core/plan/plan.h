@@ -54,6 +54,9 @@ size_t spti_plan_bytes(const sptrsm_plan *);
 /* create.c: sptrsm_plan_create for an operation given by its two flags. */
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
 
+/* create.c: likewise, but where the memory limit has no room for it, one that streams, if its method may. */
+sptrsm_status spti_plan_create_to_fit(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
+
 /* create.c: may a plan with this method be made once more as one that streams, if the memory limit of the context has no room for it; and
  * the name of the method that streams, with the parameters of `method`, which may be NULL. */
 bool spti_plan_may_stream(const sptrsm_context *, const char *method);

@@ -233,7 +233,9 @@ static sptrsm_status check_layout(examination *e, hid_t plist, hid_t dataset) {
   H5D_layout_t layout = H5Pget_layout(plist);
   bool raw = layout == H5D_CONTIGUOUS && H5Pget_external_count(plist) != 0;
   if (!e->file->allow_external && layout == H5D_VIRTUAL)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: a virtual dataset reads other files; allow it with --allow-external", where);
+    return sptrsm_error_set(
+        SPTRSM_ERR_IO,
+        "%s: a virtual dataset reads other files; allow it with --allow-external, or make one file of it with sptrsm-solve --merge", where);
   if (!e->file->allow_external && raw)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: its numbers lie in another file (external storage); allow it with --allow-external", where);
   SPTI_IO_TRY(check_filters(plist, where));

@@ -50,7 +50,9 @@ static bool is_empty(const spti_io_array *a) {
 static bool set_properties(hid_t plist, const spti_io_array *a, const sptrsm_save_options *options) {
   hsize_t chunk[3] = {a->chunk[0], a->chunk[1], a->chunk[2]};
   bool filtered = options->compress > 0 || options->checksum, empty = is_empty(a);
-  if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0 || H5Pset_obj_track_times(plist, 0) < 0) return false;
+  if (H5Pset_obj_track_times(plist, 0) < 0) return false;
+  if (a->sources > 0) return true;
+  if (H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) < 0) return false;
   if (a->early && H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) < 0) return false;
   if (empty || (chunk[0] == 0 && !filtered)) return true;
   if (chunk[0] == 0) chunk[0] = a->dims[0] < 262144 ? a->dims[0] : 262144;
@@ -60,7 +62,8 @@ static bool set_properties(hid_t plist, const spti_io_array *a, const sptrsm_sav
 }
 
 sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array *a, const sptrsm_save_options *options, const char *where) {
-  hid_t space = H5Screate_simple(a->rank, a->dims, NULL), plist = H5Pcreate(H5P_DATASET_CREATE), links = H5Pcreate(H5P_LINK_CREATE);
+  hid_t space = H5Screate_simple(a->rank, a->dims, NULL), links = H5Pcreate(H5P_LINK_CREATE);
+  hid_t plist = a->sources > 0 ? H5Pcopy(a->sources) : H5Pcreate(H5P_DATASET_CREATE);
   *out = -1;
   if (space >= 0 && plist >= 0 && links >= 0 && set_properties(plist, a, options) && H5Pset_create_intermediate_group(links, 1) >= 0)
     *out = H5Dcreate2(group, a->name, a->type, space, links, plist, H5P_DEFAULT);

@@ -67,6 +67,11 @@ int64_t spti_writer_columns_left(const sptrsm_file_writer *w) {
   return left;
 }
 
+bool spti_writer_any_done(const sptrsm_file_writer *w, int64_t first, int64_t end) {
+  size_t k = find(w->done, w->done_count, first);
+  return k < w->done_count && w->done[k].first < end;
+}
+
 sptrsm_status spti_writer_record_done(sptrsm_file_writer *w, const sptrsm_file_columns *c) {
   bool whole = w->latest.first >= c->first && w->latest.first + w->latest.count <= c->end;
   size_t bytes = strlen(c->state) + 128;

@@ -34,9 +34,21 @@ static int take_name(const char *from, const char *to) {
   return -1;
 }
 
+/* Removes the pieces of a partial solution that makes way; a journal that can't be read names none. */
+static sptrsm_status remove_old_pieces(sptrsm_file_writer *w) {
+  if (!spti_writer_is_file(w->journal_name)) return SPTRSM_OK;
+  sptrsm_status status = spti_io_journal_open(&w->journal, w->journal_name);
+  if (status == SPTRSM_OK && spti_writer_take_pieces(w) == SPTRSM_OK) status = spti_writer_remove_pieces(w);
+  spti_io_journal_close(&w->journal);
+  free(w->piece.base);
+  w->piece.base = NULL;
+  w->piece.count = 0;
+  return status == SPTRSM_ERR_STRUCTURE ? SPTRSM_OK : status;
+}
+
 /* Refuses a partial solution of another run, or removes it with --force unless it is being written. A journal without a part was left
  * by a run that was killed before its part had its name, or after the part became OUT. */
-static sptrsm_status clear_way(const sptrsm_file_writer *w) {
+static sptrsm_status clear_way(sptrsm_file_writer *w) {
   if (spti_io_journal_busy(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: another process is writing it; wait for it, or choose another output", w->part);
   if (spti_writer_is_file(w->part) && !w->options.force)
@@ -47,6 +59,7 @@ static sptrsm_status clear_way(const sptrsm_file_writer *w) {
                             w->part);
   if (spti_io_journal_foreign(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", w->journal_name);
+  if (spti_writer_is_file(w->part)) SPTI_IO_TRY(remove_old_pieces(w));
   if (unlink(w->part) != 0 && errno != ENOENT) return spti_writer_system_failed(w->part);
   return spti_writer_remove_journal(w);
 }
@@ -98,9 +111,10 @@ static sptrsm_status name_both(sptrsm_file_writer *w, const char *inputs) {
 
 static sptrsm_status create_plain(sptrsm_file_writer *w, const char *inputs) {
   SPTI_IO_TRY(clear_way(w));
-  SPTI_IO_TRY(spti_writer_make_skeleton(w));
+  if (w->options.pieces > 0) SPTI_IO_TRY(spti_writer_begin_pieces(w));
+  SPTI_IO_TRY(w->piece.count > 0 ? spti_writer_make_virtual(w) : spti_writer_make_skeleton(w));
   SPTI_IO_TRY(spti_writer_open_part(w));
-  SPTI_IO_TRY(spti_writer_reserve(w));
+  SPTI_IO_TRY(spti_writer_reserve(w->fd, w->place.size, w->out.final));
   SPTI_IO_TRY(name_both(w, inputs));
   return spti_io_sync_path(w->out.folder, O_DIRECTORY);
 }
@@ -117,20 +131,23 @@ static sptrsm_status check_shape(const sptrsm_block *X, const sptrsm_save_option
   return SPTRSM_OK;
 }
 
-static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, bool has_berr,
-                                const sptrsm_save_options *o) {
-  if (path == NULL || shape == NULL || o == NULL)
-    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs a path, the shape of the solution and options");
-  sptrsm_save_options taken;
-  SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
-  SPTI_IO_TRY(check_shape(shape, o));
+static sptrsm_status check_pieces(const sptrsm_save_options *o) {
+  if (o->pieces < 0 || o->pieces > SPTI_PIECES_MAX)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: %lld pieces; there are at most %d", (long long)o->pieces, SPTI_PIECES_MAX);
+  if (o->pieces > 0 && (o->compress > 0 || o->checksum))
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "save options: pieces have neither compression nor checksums; leave these out");
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_writer_new(sptrsm_file_writer **out, const char *path, const sptrsm_save_options *o) {
   sptrsm_file_writer *w = NULL;
   SPTI_IO_TRY(spti_io_allocate(&w, path, sizeof *w));
-  *w = (sptrsm_file_writer){.shape = *shape, .has_berr = has_berr, .options = *o, .fd = -1, .gate = -1, .dataset = -1, .type = -1};
-  w->out.id = -1;
-  w->journal.fd = -1;
+  *w = (sptrsm_file_writer){.options = *o, .fd = -1, .gate = -1, .dataset = -1, .type = -1};
+  w->out.id = w->journal.fd = w->piece.fd = -1;
+  w->piece.number = -1;
   w->options.report = NULL; /* given to sptrsm_file_writer_finish */
   w->options.berr = NULL;
+  if (o->pieces > 0) w->options.keep_partial = 1; /* an interrupt removes a few files, not many */
   sptrsm_status status = spti_io_copy(&w->name, o->path != NULL ? o->path : "X");
   w->options.path = w->name;
   if (status == SPTRSM_OK) *out = w;
@@ -138,8 +155,22 @@ static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, cons
   return status;
 }
 
+static sptrsm_status new_writer(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, bool has_berr,
+                                const sptrsm_save_options *o) {
+  if (path == NULL || shape == NULL || o == NULL)
+    return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "a writer needs a path, the shape of the solution and options");
+  sptrsm_save_options taken;
+  SPTI_IO_TRY(spti_io_take_save_options(&taken, &o));
+  SPTI_IO_TRY(check_shape(shape, o));
+  SPTI_IO_TRY(check_pieces(o));
+  SPTI_IO_TRY(spti_writer_new(out, path, o));
+  (*out)->shape = *shape;
+  (*out)->has_berr = has_berr;
+  return SPTRSM_OK;
+}
+
 /* Makes the names of the part and its journals from the final name. */
-static sptrsm_status name_parts(sptrsm_file_writer *w) {
+sptrsm_status spti_writer_name_parts(sptrsm_file_writer *w) {
   static const char *const ends[] = {".part", ".part.journal", ".part.journal.new", ".part.lock"};
   char **const names[] = {&w->part, &w->journal_name, &w->journal_new, &w->gate_name};
   for (int k = 0; k < 4; k++) {
@@ -155,7 +186,7 @@ static sptrsm_status create(sptrsm_file_writer *w, const char *path, int64_t ste
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
   else w->begun = true;
   if (status == SPTRSM_OK) status = spti_io_value_type(&w->type, w->shape.dtype, path);
-  if (status == SPTRSM_OK && w->part == NULL) status = name_parts(w);
+  if (status == SPTRSM_OK && w->part == NULL) status = spti_writer_name_parts(w);
   if (status != SPTRSM_OK) return status;
   return w->plain ? create_plain(w, inputs != NULL ? inputs : "") : create_filtered(w, step);
 }
@@ -172,8 +203,7 @@ sptrsm_status sptrsm_file_writer_create(sptrsm_file_writer **out, const char *pa
   return status;
 }
 
-/* *lines: the digest of OUT, which the caller frees; NULL: there is none. STRUCTURE: OUT is another kind of file. */
-static sptrsm_status read_digest(char **lines, const sptrsm_file_writer *w) {
+sptrsm_status spti_writer_read_digest(char **lines, const sptrsm_file_writer *w) {
   sptrsm_io_options o;
   spti_io_file f;
   spti_io_object root, X = {.id = -1};
@@ -193,7 +223,7 @@ static sptrsm_status read_digest(char **lines, const sptrsm_file_writer *w) {
  * an error. */
 static sptrsm_status open_digest(sptrsm_file_writer *w) {
   char *lines;
-  sptrsm_status status = read_digest(&lines, w);
+  sptrsm_status status = spti_writer_read_digest(&lines, w);
   if (status == SPTRSM_OK || status == SPTRSM_ERR_STRUCTURE) status = spti_io_journal_of_lines(&w->journal, lines != NULL ? lines : "");
   free(lines);
   return status;
@@ -223,6 +253,14 @@ static sptrsm_status check_part(const sptrsm_file_writer *w) {
   return spti_writer_is_file(w->journal_name) ? SPTRSM_OK : no_journal(w);
 }
 
+/* A part stays what it was begun as, so whoever asks for pieces must not get one file. */
+static sptrsm_status check_split(const sptrsm_file_writer *w) {
+  if (w->options.pieces == 0 || w->piece.count > 0) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                          "%s: was begun as one file; leave --split-files out, or begin anew (--force without --resume or --part)",
+                          w->part);
+}
+
 static sptrsm_status open_partial(sptrsm_file_writer *w, bool *absent) {
   *absent = false;
   if (!spti_writer_is_file(w->part)) return open_finished(w, absent);
@@ -231,7 +269,8 @@ static sptrsm_status open_partial(sptrsm_file_writer *w, bool *absent) {
   SPTI_IO_TRY(spti_io_journal_open(&w->journal, w->journal_name));
   SPTI_IO_TRY(spti_writer_open_part(w));
   SPTI_IO_TRY(spti_writer_restore(w));
-  return w->options.keep_partial ? SPTRSM_OK : watch_both(w);
+  SPTI_IO_TRY(check_split(w));
+  return w->options.keep_partial || w->piece.count > 0 ? SPTRSM_OK : watch_both(w);
 }
 
 /* The names of OUT, which may be this solution, finished, and of its part. */
@@ -243,7 +282,7 @@ static sptrsm_status take_names(sptrsm_file_writer *w, const char *path) {
   if (status != SPTRSM_OK) w->out = (spti_io_output){.id = -1};
   else w->begun = true;
   w->out.force = w->options.force;
-  return status == SPTRSM_OK ? name_parts(w) : status;
+  return status == SPTRSM_OK ? spti_writer_name_parts(w) : status;
 }
 
 sptrsm_status sptrsm_file_writer_resume(sptrsm_file_writer **out, const char *path, const sptrsm_block *shape, int has_berr,
@@ -269,6 +308,7 @@ static sptrsm_status open_joined(sptrsm_file_writer *w) {
   SPTI_IO_TRY(spti_io_journal_join(&w->journal, w->journal_name, &alone));
   sptrsm_status status = spti_writer_open_part(w);
   if (status == SPTRSM_OK) status = alone ? spti_writer_restore(w) : spti_writer_check_format(w);
+  if (status == SPTRSM_OK) status = check_split(w);
   if (status == SPTRSM_OK) status = spti_writer_take_done(w);
   if (status == SPTRSM_OK && alone) status = spti_io_journal_share(&w->journal);
   spti_io_journal_unlock(&w->journal);

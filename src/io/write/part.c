@@ -13,48 +13,80 @@ const char spti_writer_digest_name[] = "sptrsm_journal";
 sptrsm_status spti_writer_system_failed(const char *path) { return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno)); }
 
 spti_io_span spti_writer_span(const sptrsm_file_writer *w) {
-  return (spti_io_span){.fd = w->fd,
-                        .at = w->place.X,
+  const bool split = w->piece.count > 0;
+  return (spti_io_span){.fd = split ? w->piece.fd : w->fd,
+                        .at = split ? w->piece.X : w->place.X,
                         .each = sptrsm_dtype_bytes(w->shape.dtype),
                         .rows = w->shape.n,
-                        .cols = w->shape.nrhs,
+                        .cols = split ? w->piece.cols : w->shape.nrhs,
                         .layout = w->shape.layout};
 }
 
 spti_io_span spti_writer_berr_span(const sptrsm_file_writer *w) {
-  return (spti_io_span){
-      .fd = w->fd, .at = w->place.berr, .each = sizeof(double), .rows = 1, .cols = w->shape.nrhs, .layout = SPTRSM_COL_MAJOR};
+  const bool split = w->piece.count > 0;
+  return (spti_io_span){.fd = split ? w->piece.fd : w->fd,
+                        .at = split ? w->piece.berr : w->place.berr,
+                        .each = sizeof(double),
+                        .rows = 1,
+                        .cols = split ? w->piece.cols : w->shape.nrhs,
+                        .layout = SPTRSM_COL_MAJOR};
+}
+
+const char *spti_writer_data_name(const sptrsm_file_writer *w) { return w->piece.count > 0 ? w->piece.name : w->part; }
+
+sptrsm_status spti_writer_sync(sptrsm_file_writer *w) {
+  if (w->unsynced && fdatasync(spti_writer_span(w).fd) != 0) return spti_writer_system_failed(spti_writer_data_name(w));
+  w->unsynced = false;
+  return SPTRSM_OK;
 }
 
 /* Creates a dataset that gets its place in the file at once; *at: its byte offset. */
-static sptrsm_status place_array(off_t *at, const sptrsm_file_writer *w, const spti_io_array *array, const char *order) {
+static sptrsm_status place_array(off_t *at, const spti_io_output *out, const spti_io_array *array, const sptrsm_save_options *o,
+                                 const char *order) {
   hid_t dataset;
-  SPTI_IO_TRY(spti_io_create_array(&dataset, w->out.id, array, &w->options, w->out.final));
-  sptrsm_status status = order != NULL ? spti_io_write_text(dataset, "order", order, w->out.final) : SPTRSM_OK;
+  SPTI_IO_TRY(spti_io_create_array(&dataset, out->id, array, o, out->final));
+  sptrsm_status status = order != NULL ? spti_io_write_text(dataset, "order", order, out->final) : SPTRSM_OK;
   haddr_t offset = H5Dget_offset(dataset);
   H5Dclose(dataset);
   *at = (off_t)offset;
   if (status == SPTRSM_OK && offset == HADDR_UNDEF)
-    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s has no place; is the disk full?", w->out.final, array->name);
+    status = sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s has no place; is the disk full?", out->final, array->name);
+  return status;
+}
+
+sptrsm_status spti_writer_place_arrays(const sptrsm_file_writer *w, const spti_io_output *out, int64_t nrhs, off_t *X_at, off_t *berr_at) {
+  sptrsm_block shape = w->shape;
+  shape.nrhs = nrhs;
+  spti_io_array X = spti_io_block_array(w->name, &shape, shape.layout, nrhs);
+  X.type = w->type;
+  X.chunk[0] = 0;
+  X.early = true;
+  SPTI_IO_TRY(place_array(X_at, out, &X, &w->options, shape.layout == SPTRSM_ROW_MAJOR ? "C" : "F"));
+  if (!w->has_berr) return SPTRSM_OK;
+  char *name;
+  SPTI_IO_TRY(spti_io_beside(&name, w->name, "berr", out->final));
+  spti_io_array berr = spti_io_vector(name, H5T_NATIVE_DOUBLE, nrhs);
+  berr.early = true;
+  sptrsm_status status = place_array(berr_at, out, &berr, &w->options, NULL);
+  free(name);
   return status;
 }
 
 sptrsm_status spti_writer_make_skeleton(sptrsm_file_writer *w) {
-  spti_io_array X = spti_io_block_array(w->name, &w->shape, w->shape.layout, w->shape.nrhs);
-  X.type = w->type;
-  X.chunk[0] = 0;
-  X.early = true;
-  SPTI_IO_TRY(place_array(&w->place.X, w, &X, w->shape.layout == SPTRSM_ROW_MAJOR ? "C" : "F"));
-  if (w->has_berr) {
-    char *name;
-    SPTI_IO_TRY(spti_io_beside(&name, w->name, "berr", w->out.final));
-    spti_io_array berr = spti_io_vector(name, H5T_NATIVE_DOUBLE, w->shape.nrhs);
-    berr.early = true;
-    sptrsm_status status = place_array(&w->place.berr, w, &berr, NULL);
-    free(name);
-    if (status != SPTRSM_OK) return status;
-  }
+  SPTI_IO_TRY(spti_writer_place_arrays(w, &w->out, w->shape.nrhs, &w->place.X, &w->place.berr));
   return spti_io_output_close(&w->out);
+}
+
+off_t spti_writer_place_of(spti_io_file *f, const char *name, sptrsm_dtype dtype, const int64_t dims[2]) {
+  spti_io_object o;
+  spti_io_dataset d;
+  if (spti_io_object_open_path(&o, f, name) != SPTRSM_OK || spti_io_dataset_of(&d, &o) != SPTRSM_OK) return -1;
+  spti_io_place place;
+  spti_io_find_place(&place, &d, (int)dtype);
+  if (dims != NULL && (d.dims[0] != dims[0] || d.dims[1] != dims[1])) place.at = -1;
+  spti_io_dataset_close(&d);
+  if (place.fd >= 0) close(place.fd);
+  return place.at;
 }
 
 sptrsm_status spti_writer_open_part(sptrsm_file_writer *w) {
@@ -62,16 +94,17 @@ sptrsm_status spti_writer_open_part(sptrsm_file_writer *w) {
   w->fd = open(w->out.temp, O_RDWR | O_CLOEXEC);
   if (w->fd < 0 || fstat(w->fd, &s) != 0) return spti_writer_system_failed(w->out.temp);
   w->place.size = s.st_size;
+  if (w->piece.count > 0) w->place.X = w->place.berr = s.st_size; /* the part is all skeleton */
   return SPTRSM_OK;
 }
 
 /* Reserves the space, so that a disk that is too small is reported now. File systems that can't reserve are accepted. */
-sptrsm_status spti_writer_reserve(const sptrsm_file_writer *w) {
+sptrsm_status spti_writer_reserve(int fd, off_t bytes, const char *where) {
   char need[24];
-  if (fallocate(w->fd, 0, 0, w->place.size) == 0 || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return SPTRSM_OK;
+  if (fallocate(fd, 0, 0, bytes) == 0 || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINTR) return SPTRSM_OK;
   int code = errno;
-  spti_io_size_text(need, (size_t)w->place.size);
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: no room for the solution, %s: %s", w->out.final, need, strerror(code));
+  spti_io_size_text(need, (size_t)bytes);
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: no room for the solution, %s: %s", where, need, strerror(code));
 }
 
 bool spti_writer_is_file(const char *path) {

@@ -2,6 +2,8 @@
  *
  * The records, in this order:
  *   format   version, size of the file, byte offsets of X and berr, shape, dataset
+ *   pieces   where X is in several files (pieces.c): what is in their names, and their number; both byte
+            offsets are then the size of the file
  *   bytes    offset and hex digits of the skeleton, that is of everything but X and berr; none counts behind `inputs`
  *   inputs   the caller's text about what the solution depends on
  *   done     columns on the disk, first and end; first, count and checksum of the last ones written; the caller's state of these
@@ -33,16 +35,21 @@ static sptrsm_status failed(const sptrsm_file_writer *w) {
 
 /* ---- writing ---- */
 
-static sptrsm_status record_format(sptrsm_file_writer *w) {
+sptrsm_status spti_writer_format_text(char **out, const sptrsm_file_writer *w) {
   size_t bytes = strlen(w->name) + 256;
-  char *text;
-  SPTI_IO_TRY(spti_io_allocate(&text, w->part, bytes));
-  snprintf(text, bytes, "%d size %" PRId64 " X %" PRId64 " berr %" PRId64 " n %d nrhs %" PRId64 " dtype %d layout %d name %s",
+  SPTI_IO_TRY(spti_io_allocate(out, w->part, bytes));
+  snprintf(*out, bytes, "%d size %" PRId64 " X %" PRId64 " berr %" PRId64 " n %d nrhs %" PRId64 " dtype %d layout %d name %s",
            JOURNAL_VERSION, (int64_t)w->place.size, (int64_t)w->place.X, (int64_t)(w->has_berr ? w->place.berr : 0), w->shape.n,
            w->shape.nrhs, (int)w->shape.dtype, (int)w->shape.layout, w->name);
+  return SPTRSM_OK;
+}
+
+static sptrsm_status record_format(sptrsm_file_writer *w) {
+  char *text;
+  SPTI_IO_TRY(spti_writer_format_text(&text, w));
   sptrsm_status status = spti_io_journal_append(&w->journal, "format", text);
   free(text);
-  return status;
+  return status == SPTRSM_OK ? spti_writer_record_pieces(w) : status;
 }
 
 static sptrsm_status record_piece(sptrsm_file_writer *w, off_t at, size_t length) {
@@ -100,30 +107,43 @@ void spti_writer_note(sptrsm_file_writer *w, int64_t first, const sptrsm_block *
 
 /* ---- reading ---- */
 
-sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
-  int64_t size, X, berr, nrhs;
-  int version = 0, n, dtype, layout, end = 0;
+sptrsm_status spti_writer_read_format(spti_writer_format *f, const sptrsm_file_writer *w) {
+  int64_t size, X, berr;
+  int version = 0, dtype, layout, end = 0;
+  *f = (spti_writer_format){.shape = w->shape};
   const char *text = spti_io_journal_next(&w->journal, "format", NULL);
   if (text == NULL ||
       sscanf(text, "%d size %" SCNd64 " X %" SCNd64 " berr %" SCNd64 " n %d nrhs %" SCNd64 " dtype %d layout %d name %n", &version, &size,
-             &X, &berr, &n, &nrhs, &dtype, &layout, &end) != 8 ||
+             &X, &berr, &f->shape.n, &f->shape.nrhs, &dtype, &layout, &end) != 8 ||
       end == 0 || version != JOURNAL_VERSION)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: not a journal of this version; remove it and its part, or begin anew (--force without --resume or --part)",
                             w->journal_name);
-  const sptrsm_block *s = &w->shape;
-  if (n != s->n || nrhs != s->nrhs || dtype != (int)s->dtype || layout != (int)s->layout || strcmp(text + end, w->name) != 0 ||
-      (berr != 0) != w->has_berr)
+  f->shape.dtype = (sptrsm_dtype)dtype;
+  f->shape.layout = (sptrsm_layout)layout;
+  f->X = (off_t)X;
+  f->berr = (off_t)berr;
+  f->size = (off_t)size;
+  f->name = text + end;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
+  spti_writer_format f;
+  SPTI_IO_TRY(spti_writer_read_format(&f, w));
+  const sptrsm_block *s = &w->shape, *then = &f.shape;
+  if (then->n != s->n || then->nrhs != s->nrhs || then->dtype != s->dtype || then->layout != s->layout || strcmp(f.name, w->name) != 0 ||
+      (f.berr != 0) != w->has_berr)
     return sptrsm_error_set(
         SPTRSM_ERR_STRUCTURE,
         "%s: was begun as %s of %d x %lld%s, now it is %s of %d x %lld%s, or another type or order; give the same input "
         "and options, or remove it and its journal, or begin anew (--force without --resume or --part)",
-        w->part, text + end, n, (long long)nrhs, berr != 0 ? " with berr" : "", w->name, s->n, (long long)s->nrhs,
+        w->part, f.name, then->n, (long long)then->nrhs, f.berr != 0 ? " with berr" : "", w->name, s->n, (long long)s->nrhs,
         w->has_berr ? " with berr" : "");
-  w->place.X = (off_t)X;
-  w->place.berr = (off_t)berr;
-  w->place.size = (off_t)size;
-  return SPTRSM_OK;
+  w->place.X = f.X;
+  w->place.berr = f.berr;
+  w->place.size = f.size;
+  return spti_writer_take_pieces(w);
 }
 
 static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
@@ -175,12 +195,14 @@ static sptrsm_status check_skeleton(const sptrsm_file_writer *w, off_t size) {
 /* Compares the checksum of the last columns with the file, and keeps it for the records to come. */
 static sptrsm_status check_columns(sptrsm_file_writer *w) {
   const spti_writer_done *d = &w->noted;
-  spti_io_span span = spti_writer_span(w);
+  int64_t first = d->noted_first;
   char *data;
   if (d->noted_count == 0) return SPTRSM_OK;
+  SPTI_IO_TRY(spti_writer_locate(w, &first, d->noted_count, false));
+  spti_io_span span = spti_writer_span(w);
   size_t bytes = (size_t)w->shape.n * (size_t)d->noted_count * span.each;
   SPTI_IO_TRY(spti_io_allocate(&data, w->part, bytes));
-  sptrsm_status status = spti_io_span_read(&span, d->noted_first, d->noted_count, data, w->part);
+  sptrsm_status status = spti_io_span_read(&span, first, d->noted_count, data, spti_writer_data_name(w));
   uint64_t sum = status == SPTRSM_OK ? mix(0, data, bytes) : 0;
   free(data);
   if (status != SPTRSM_OK) return status;
@@ -194,27 +216,18 @@ static sptrsm_status check_columns(sptrsm_file_writer *w) {
                           w->part, (long long)d->noted_first, (long long)(d->noted_first + d->noted_count));
 }
 
-static bool lies_at(spti_io_file *f, const char *name, sptrsm_dtype dtype, off_t at) {
-  spti_io_object o;
-  spti_io_dataset d;
-  if (spti_io_object_open_path(&o, f, name) != SPTRSM_OK || spti_io_dataset_of(&d, &o) != SPTRSM_OK) return false;
-  spti_io_place place;
-  spti_io_find_place(&place, &d, (int)dtype);
-  spti_io_dataset_close(&d);
-  if (place.fd >= 0) close(place.fd);
-  return place.at == at;
-}
-
 /* Asks HDF5 whether the datasets lie in the part, or in OUT, where the journal says. */
 static sptrsm_status check_places(const sptrsm_file_writer *w, const char *path) {
   sptrsm_io_options o;
   spti_io_file f;
   char *berr;
+  if (w->piece.count > 0) return spti_writer_check_pieces(w, false);
   sptrsm_io_options_init(&o);
   SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", path));
   sptrsm_status status = spti_io_file_open(&f, path, &o);
   if (status == SPTRSM_OK) {
-    bool good = lies_at(&f, w->name, w->shape.dtype, w->place.X) && (!w->has_berr || lies_at(&f, berr, SPTRSM_F64, w->place.berr));
+    bool good = spti_writer_place_of(&f, w->name, w->shape.dtype, NULL) == w->place.X &&
+                (!w->has_berr || spti_writer_place_of(&f, berr, SPTRSM_F64, NULL) == w->place.berr);
     status = spti_io_file_end(&f, SPTRSM_OK);
     if (status == SPTRSM_OK && !good) status = misfit(w);
   }
@@ -246,20 +259,24 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
 /* ---- a complete file ---- */
 
 sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *w) {
-  static const char *const words[] = {"format", "inputs", "done"};
-  char *lines[3] = {NULL};
-  const char *text = NULL, *next;
+  static const char *const words[] = {"format", "pieces", "inputs", "done"};
+  enum { WORDS = sizeof words / sizeof words[0] };
+  char *lines[WORDS] = {NULL};
   size_t bytes = 1;
   sptrsm_status status = spti_io_journal_reload(&w->journal);
-  for (int k = 0; k < 3 && status == SPTRSM_OK; k++) {
-    text = spti_io_journal_next(&w->journal, words[k], NULL);
-    while (text != NULL && (next = spti_io_journal_next(&w->journal, words[k], text)) != NULL) text = next;
+  for (int k = 0; k < WORDS && status == SPTRSM_OK; k++) {
+    const char *text = NULL, *next = NULL;
+    while ((next = spti_io_journal_next(&w->journal, words[k], text)) != NULL) text = next;
+    if (text == NULL && k == 1) continue; /* of one file */
     status = spti_io_journal_line(&lines[k], words[k], text != NULL ? text : "", w->part);
     if (status == SPTRSM_OK) bytes += strlen(lines[k]);
   }
   if (status == SPTRSM_OK) status = spti_io_allocate(out, w->part, bytes);
-  if (status == SPTRSM_OK) snprintf(*out, bytes, "%s%s%s", lines[0], lines[1], lines[2]);
-  for (int k = 0; k < 3; k++) free(lines[k]);
+  if (status == SPTRSM_OK) **out = '\0';
+  for (int k = 0; k < WORDS; k++) {
+    if (status == SPTRSM_OK && lines[k] != NULL) strcat(*out, lines[k]);
+    free(lines[k]);
+  }
   return status;
 }
 
@@ -278,7 +295,7 @@ static sptrsm_status compare_with_file(sptrsm_file_writer *w, bool *complete) {
 sptrsm_status spti_writer_find_complete(sptrsm_file_writer *w, bool *complete) {
   *complete = false;
   sptrsm_status status = spti_io_settle(compare_with_file(w, complete), w->out.final);
-  return status == SPTRSM_ERR_STRUCTURE ? SPTRSM_OK : status;
+  return status == SPTRSM_ERR_STRUCTURE && w->piece.count == 0 ? SPTRSM_OK : status;
 }
 
 /* ---- what a caller may ask ---- */

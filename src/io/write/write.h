@@ -39,6 +39,7 @@ typedef struct {
   int rank;                  /* 1 to 3 */
   hsize_t dims[3], chunk[3]; /* chunk[0] = 0: contiguous unless a filter needs chunks */
   bool early;                /* gets its place in the file when it is created */
+  hid_t sources;             /* creation properties with the sources of a virtual dataset; 0: it has its own numbers */
 } spti_io_array;
 spti_io_array spti_io_vector(const char *name, hid_t type, int64_t count);
 sptrsm_status spti_io_write_text(hid_t object, const char *name, const char *text, const char *where); /* an attribute */

@@ -44,17 +44,13 @@ sptrsm_status sptrsm_file_writer_write(sptrsm_file_writer *w, int64_t first, con
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: %lld columns from column %lld on of %lld, or their errors are missing", w->out.final,
                             (long long)X->nrhs, (long long)first, (long long)w->shape.nrhs);
   if (!w->plain) return write_filtered(w, first, X, berr);
+  int64_t at = first;
+  SPTI_IO_TRY(spti_writer_locate(w, &at, X->nrhs, true));
   spti_io_span span = spti_writer_span(w), of_berr = spti_writer_berr_span(w);
   w->unsynced = true;
-  SPTI_IO_TRY(spti_io_span_write(&span, first, X->nrhs, X->data, w->part));
+  SPTI_IO_TRY(spti_io_span_write(&span, at, X->nrhs, X->data, spti_writer_data_name(w)));
   spti_writer_note(w, first, X);
-  return w->has_berr ? spti_io_span_write(&of_berr, first, X->nrhs, berr, w->part) : SPTRSM_OK;
-}
-
-static sptrsm_status sync_part(sptrsm_file_writer *w) {
-  if (w->unsynced && fdatasync(w->fd) != 0) return spti_writer_system_failed(w->part);
-  w->unsynced = false;
-  return SPTRSM_OK;
+  return w->has_berr ? spti_io_span_write(&of_berr, at, X->nrhs, berr, spti_writer_data_name(w)) : SPTRSM_OK;
 }
 
 /* Several processes change a shared journal, one at a time. */
@@ -73,7 +69,7 @@ sptrsm_status sptrsm_file_writer_checkpoint(sptrsm_file_writer *w, const sptrsm_
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: columns %lld:%lld of %lld can't be done", w->part, (long long)c->first,
                             (long long)c->end, (long long)w->shape.nrhs);
   if (!w->plain || w->finished) return SPTRSM_OK;
-  SPTI_IO_TRY(sync_part(w));
+  SPTI_IO_TRY(spti_writer_sync(w));
   return w->journal.shared ? record_shared(w, c) : spti_writer_record_done(w, c);
 }
 
@@ -137,7 +133,8 @@ static sptrsm_status write_digest(sptrsm_file_writer *w) {
 /* Lets HDF5 write the end: the report, for a plain file the digest of its journal, and for a filtered file the errors. */
 static sptrsm_status write_end(sptrsm_file_writer *w, const char *report) {
   if (w->plain) {
-    SPTI_IO_TRY(sync_part(w));
+    SPTI_IO_TRY(spti_writer_sync(w));
+    SPTI_IO_TRY(spti_writer_check_pieces(w, true));
     SPTI_IO_TRY(spti_io_journal_append(&w->journal, "end", "HDF5 writes"));
     w->out.id = spti_io_driver_open(w->part);
     if (w->out.id >= 0) w->dataset = H5Dopen2(w->out.id, w->name, H5P_DEFAULT);
@@ -170,6 +167,7 @@ void sptrsm_file_writer_close(sptrsm_file_writer *w) {
   if (w->type >= 0) H5Tclose(w->type);
   if (w->begun) spti_io_output_discard(&w->out);
   if (w->fd >= 0) close(w->fd);
+  spti_writer_close_piece(w);
   spti_io_journal_close(&w->journal);
   if (w->gate >= 0) spti_io_gate_leave(&w->gate, w->gate_name);
   free(w->done);
@@ -179,5 +177,6 @@ void sptrsm_file_writer_close(sptrsm_file_writer *w) {
   free(w->journal_name);
   free(w->journal_new);
   free(w->gate_name);
+  free(w->piece.base);
   free(w);
 }

@@ -1,84 +1,6 @@
 /* stream.c -- factors that stream from host memory because of a memory limit on a CUDA context: the bits are those of a plan on the device,
  * whatever the number of pieces, in all forms of matrices and blocks; new values; refusals. */
-#include <criterion/criterion.h>
-
-#include <stdio.h>
-#include <string.h>
-
-#include "support/oracle.h"
-
-#if defined(STREAM_EMULATED)
-#include "simt/emulator/emulated_gpu.h"
-/* Every fifth form of a tree has each type and operation. */
-enum { ORDER = 150, DRAWN = 100, NRHS = 19, SEEDS = 1, FORM_STEP = 5, LIMIT_STEP = 140 };
-static void begin_to_watch(void) { emulated_gpu_most = 0; }
-static void expect_kept(size_t limit) { cr_assert_leq(emulated_gpu_most, limit); }
-#else
-enum { ORDER = 1500, DRAWN = 1500, NRHS = 70, SEEDS = 4, FORM_STEP = 1, LIMIT_STEP = 40 };
-static void begin_to_watch(void) {}
-static void expect_kept(size_t limit) { (void)limit; }
-#endif
-
-static void ok(sptrsm_status status) { cr_assert_eq(status, SPTRSM_OK, "%s", sptrsm_last_error()); }
-
-static sptrsm_context *open_context(size_t limit) {
-  sptrsm_context *context;
-  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
-  if (limit > 0) ok(sptrsm_context_set_memory_limit(context, limit));
-  return context;
-}
-
-typedef struct {
-  sptrsm_context *context;
-  sptrsm_matrix *matrix;
-  sptrsm_plan *plan;
-} solver;
-
-static solver open_solver(const test_system *system, const char *method, sptrsm_op op, size_t limit) {
-  solver s = {.context = open_context(limit)};
-  sptrsm_options options;
-  sptrsm_options_init(&options);
-  options.method = method;
-  options.op = op;
-  ok(sptrsm_matrix_create(&s.matrix, s.context, &system->T, SPTRSM_COPY));
-  ok(sptrsm_plan_create(&s.plan, s.matrix, &options));
-  return s;
-}
-
-static void close_solver(solver *s) {
-  sptrsm_plan_destroy(s->plan);
-  sptrsm_matrix_destroy(s->matrix);
-  sptrsm_context_destroy(s->context);
-}
-
-static sptrsm_info info_of(const sptrsm_plan *plan) {
-  sptrsm_info info = {.size = sizeof info};
-  ok(sptrsm_plan_info(&info, plan));
-  return info;
-}
-
-static int pieces_of(const sptrsm_plan *plan) {
-  int pieces = 0;
-  const sptrsm_info info = info_of(plan);
-  cr_assert_str_eq(info.method, "block-streamed");
-  cr_assert_eq(sscanf(info.parameters, "pieces=%d", &pieces), 1, "%s", info.parameters);
-  return pieces;
-}
-
-static test_block solve(const solver *s, const test_block *B) {
-  test_block X = test_block_copy(B);
-  ok(sptrsm_solve(s->plan, NULL, NULL, &X.block, &X.block));
-  ok(sptrsm_context_sync(s->context));
-  return X;
-}
-
-static void expect_same(const solver *expected, const solver *found, const test_block *B, const char *what) {
-  test_block X = solve(expected, B), Y = solve(found, B);
-  cr_assert(test_block_same_bits(&X, &Y), "%s: other bits than with the factor on the device", what);
-  cr_assert(test_block_intact(&Y), "%s: wrote outside X", what);
-  test_block_free(&X);
-  test_block_free(&Y);
-}
+#include "core/stream/stream.h"
 
 /* ---- bits ---- */
 
@@ -263,35 +185,6 @@ Test(stream, borrowed_arrays) {
 }
 
 /* ---- factor sets ---- */
-
-typedef struct {
-  test_system L, U;
-  int32_t permutation[ORDER];
-  double scale[ORDER];
-  sptrsm_factors f;
-} set;
-
-static void make_set(set *s, sptrsm_dtype dtype, bool mirrored) {
-  s->L = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, dtype, SPTRSM_LOWER, TEST_NONUNIT, 7);
-  s->U = test_system_make(TEST_TREE, ORDER, SPTRSM_CSR, dtype, SPTRSM_UPPER, TEST_NONUNIT, 8);
-  for (int32_t i = 0; i < ORDER; i++) {
-    s->permutation[i] = (int32_t)((int64_t)i * 7 % ORDER);
-    s->scale[i] = 1 + i % 3;
-  }
-  sptrsm_factors_init(&s->f);
-  s->f.L = &s->L.T;
-  s->f.U = mirrored ? NULL : &s->U.T;
-  s->f.u_kind = mirrored ? SPTRSM_U_IS_LH : SPTRSM_U_GIVEN;
-  if (ORDER % 7 != 0) s->f.perm_row = s->f.perm_col = s->permutation;
-  s->f.scale_row = s->scale;
-}
-
-static test_block solve_set(sptrsm_context *context, sptrsm_direct *direct, sptrsm_system system, const test_block *B) {
-  test_block X = test_block_copy(B);
-  ok(sptrsm_direct_solve(direct, system, SPTRSM_N, NULL, &B->block, &X.block));
-  ok(sptrsm_context_sync(context));
-  return X;
-}
 
 /* All three operations of A, then new values. */
 static void compare_sets(sptrsm_dtype dtype, bool mirrored, int percent) {
