@@ -8,9 +8,9 @@
 
 /* A triangle as CXSparse takes it, and its function that solves with it. */
 typedef struct {
-  cs_dl matrix;
-  int64_t *idx; /* 64 bits */
-  int64_t (*solve)(const cs_dl *, double *);
+  cs_di matrix;
+  int32_t *ptr; /* 32 bits; the indices are those of the factor set */
+  int32_t (*solve)(const cs_di *, double *);
 } cs_triangle;
 
 typedef struct {
@@ -26,25 +26,30 @@ typedef struct {
 static int take(cs_triangle *out, const sptrsm_sparse *T, bool transposed) {
   const int64_t nnz = T->ptr[T->n];
   const bool by_rows = T->format == SPTRSM_CSR, lower = (T->uplo == SPTRSM_LOWER) != by_rows;
-  out->idx = malloc(((size_t)nnz + 1) * sizeof *out->idx);
-  if (out->idx == NULL) return factor_no_memory("CXSparse");
-  for (int64_t p = 0; p < nnz; p++) out->idx[p] = T->idx[p];
+  if (nnz > INT32_MAX) {
+    cli_error("CXSparse: %lld entries are more than its 32-bit offsets take; add --no-native", (long long)nnz);
+    return CLI_USAGE;
+  }
+  out->ptr = malloc(((size_t)T->n + 1) * sizeof *out->ptr);
+  if (out->ptr == NULL) return factor_no_memory("CXSparse");
+  for (int32_t j = 0; j <= T->n; j++) out->ptr[j] = (int32_t)T->ptr[j];
   for (int32_t j = 0; j < T->n; j++) {
     int64_t at = lower ? T->ptr[j] : T->ptr[j + 1] - 1;
-    if (T->ptr[j] < T->ptr[j + 1] && out->idx[at] == j) continue;
+    if (T->ptr[j] < T->ptr[j + 1] && T->idx[at] == j) continue;
     cli_error("CXSparse needs diagonal entry %d of the triangle", j);
     return CLI_INTERNAL;
   }
-  out->matrix = (cs_dl){.nzmax = nnz, .m = T->n, .n = T->n, .p = (int64_t *)T->ptr, .i = out->idx, .x = (double *)T->val, .nz = -1};
-  if (by_rows != transposed) out->solve = lower ? cs_dl_ltsolve : cs_dl_utsolve;
-  else out->solve = lower ? cs_dl_lsolve : cs_dl_usolve;
+  out->matrix =
+      (cs_di){.nzmax = (int32_t)nnz, .m = T->n, .n = T->n, .p = out->ptr, .i = (int32_t *)T->idx, .x = (double *)T->val, .nz = -1};
+  if (by_rows != transposed) out->solve = lower ? cs_di_ltsolve : cs_di_utsolve;
+  else out->solve = lower ? cs_di_lsolve : cs_di_usolve;
   return CLI_OK;
 }
 
 static void cxsparse_end(void *self) {
   cxsparse_state *s = self;
-  free(s->L.idx);
-  free(s->U.idx);
+  free(s->L.ptr);
+  free(s->U.ptr);
   free(s->work);
   free(s);
 }

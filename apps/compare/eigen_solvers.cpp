@@ -6,20 +6,21 @@
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
 
-typedef Eigen::SparseMatrix<double, Eigen::ColMajor, int64_t> matrix;
+typedef Eigen::SparseMatrix<double> matrix; // with indices of 32 bits
+typedef Eigen::Map<const Eigen::SparseMatrix<double, Eigen::ColMajor, int64_t>> given;
 typedef Eigen::Map<const Eigen::MatrixXd> block;
 
 struct eigen_solver {
   int64_t n = 0;
   bool positive = false;
   Eigen::SimplicialLDLT<matrix> ldlt;
-  Eigen::SparseLU<matrix, Eigen::COLAMDOrdering<int64_t>> lu;
+  Eigen::SparseLU<matrix, Eigen::COLAMDOrdering<int>> lu;
 };
 
 eigen_solver *eigen_solver_create(const eigen_matrix *m) {
   eigen_solver *s = nullptr;
   try {
-    Eigen::Map<const matrix> A(m->n, m->n, m->ptr[m->n], m->ptr, m->idx, m->val);
+    const matrix A = given(m->n, m->n, m->ptr[m->n], m->ptr, m->idx, m->val);
     s = new eigen_solver;
     s->n = m->n;
     s->positive = m->positive != 0;

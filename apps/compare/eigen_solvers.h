@@ -11,7 +11,7 @@ extern "C" {
 /* A square matrix by columns, sorted; positive: it is symmetric and positive definite. */
 typedef struct {
   int64_t n;
-  const int64_t *ptr, *idx;
+  const int64_t *ptr, *idx; /* copied with 32 bits, which are Eigen's default */
   const double *val;
   int positive;
 } eigen_matrix;

@@ -64,6 +64,7 @@ static int mumps_begin(void **self, const compare_case *c, int form) {
   s->id.par = 1;
   s->id.sym = positive ? POSITIVE : UNSYMMETRIC;
   int code = run_job(s, START);
+  if (code != CLI_OK) s->id.job = 0;                           /* there is nothing to end */
   for (int i = 0; i < 4; i++) s->id.icntl[i] = i < 3 ? -1 : 0; /* no messages */
   s->id.icntl[ICNTL_REFINE] = 0;
   s->id.n = c->A->n;

@@ -1,13 +1,13 @@
-/* pardiso.c -- PARDISO of MKL with its own ordering and factors, without refinement. MKL is loaded at run time, from a path that the user
+/* pardiso.c -- PARDISO of MKL with its own ordering and factors; it refines only where it raised pivots. MKL is loaded at run time, from a path that the user
  * gives; the part of its interface that is used is declared here, as its manual describes it (LP64: 32-bit integers). */
 #include <dlfcn.h>
 #include <stdlib.h>
 
 #include "compare/compare.h"
 
-enum { POSITIVE = 2, UNSYMMETRIC = 11 };                                                                      /* types of matrices */
-enum { FACTORISE = 12, SOLVE = 33, END = -1 };                                                                /* phases */
-enum { OWN_VALUES = 0, ORDERING = 1, RAISED = 9, SCALING = 10, TRANSPOSED = 11, MATCHING = 12, FROM_0 = 34 }; /* places in iparm */
+enum { POSITIVE = 2, UNSYMMETRIC = 11 };                                                     /* types of matrices */
+enum { FACTORISE = 12, SOLVE = 33, END = -1 };                                               /* phases */
+enum { OWN_VALUES = 0, ORDERING = 1, RAISED = 9, SCALING = 10, MATCHING = 12, FROM_0 = 34 }; /* places in iparm */
 
 typedef void pardiso_function(void *pt[64], const int *maxfct, const int *mnum, const int *type, const int *phase, const int *n,
                               const double *val, const int *ptr, const int *idx, int *perm, const int *nrhs, int iparm[64],
@@ -39,23 +39,28 @@ static void pardiso_end(void *self) {
   free(s); /* MKL stays loaded: its threads would crash without it */
 }
 
-/* The columns of A as the rows of A', whose transposed system is solved; of a symmetric matrix from the diagonal on. */
+/* A by rows from its columns; of a symmetric matrix from the diagonal on. */
 static int take_rows(pardiso_state *s, const factor_matrix *A, bool symmetric) {
   const int64_t nnz = A->ptr[A->n];
   if (nnz > INT32_MAX) {
     cli_error("--mkl: %lld entries are more than its 32-bit offsets take", (long long)nnz);
     return CLI_USAGE;
   }
-  s->ptr = malloc(((size_t)A->n + 1) * sizeof *s->ptr);
+  s->ptr = calloc((size_t)A->n + 2, sizeof *s->ptr);
   s->idx = malloc(((size_t)nnz + 1) * sizeof *s->idx);
   s->val = malloc(((size_t)nnz + 1) * sizeof *s->val);
   if (!s->ptr || !s->idx || !s->val) return factor_no_memory("PARDISO");
-  int count = s->ptr[0] = 0;
-  for (int32_t j = 0; j < A->n; s->ptr[++j] = count)
+  int *next = s->ptr + 1; /* becomes the end of each row, which is the beginning of the one after it */
+  for (int32_t j = 0; j < A->n; j++)
+    for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++)
+      if (!symmetric || A->idx[p] <= j) next[A->idx[p] + 1]++;
+  for (int32_t i = 0; i < A->n; i++) next[i + 1] += next[i];
+  for (int32_t j = 0; j < A->n; j++)
     for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++) {
-      if (symmetric && A->idx[p] < j) continue;
-      s->idx[count] = (int)A->idx[p];
-      s->val[count++] = A->val[p];
+      if (symmetric && A->idx[p] > j) continue;
+      int at = next[A->idx[p]]++;
+      s->idx[at] = j;
+      s->val[at] = A->val[p];
     }
   return CLI_OK;
 }
@@ -84,7 +89,6 @@ static int pardiso_begin(void **self, const compare_case *c, int form) {
   s->iparm[ORDERING] = 2;               /* METIS */
   s->iparm[RAISED] = positive ? 8 : 13; /* small pivots are raised to 10 to the minus this */
   s->iparm[SCALING] = s->iparm[MATCHING] = positive ? 0 : 1;
-  s->iparm[TRANSPOSED] = positive ? 0 : 2;
   s->iparm[FROM_0] = 1;
   s->begun = true;
   return run_phase(s, FACTORISE, NULL, NULL, 1);

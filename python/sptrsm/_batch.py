@@ -12,7 +12,7 @@ from . import _arrays, _dlpack, _lib, _lists, _sparse
 from ._context import Device, Solver, as_device, checked_device, current_stream, family_of, stream_handle
 from ._errors import SingularError, check
 from ._factors import system_number
-from ._factorset import FactorSet, difference, stacked, values_of, values_struct
+from ._factorset import FactorSet, count_of, difference, originals_of, stacked, values_of, values_struct
 from ._info import BatchInfo, batch_info
 from ._lib import lib
 from ._options import Options, operation
@@ -92,7 +92,8 @@ class Batch(Solver):
             lib.sptrsm_batch_destroy(self._handle)
             self._handle = None
 
-    def solve(self, B, trans: str = "N", *, system: str = "A", alpha=1, out=None, stream=None, mask=None, singular: str = "raise"):
+    def solve(self, B, trans: str = "N", *, system: str = "A", alpha=1, out=None, stream=None, mask=None, singular: str = "raise",
+              berr=None):
         """Solves op(S_i) X_i = alpha B_i for all items i.
 
         Parameters
@@ -110,6 +111,9 @@ class Batch(Solver):
             What to do where an item that `mask` has is singular: raise SingularError before anything is solved; warn
             (scipy.sparse.linalg.MatrixRankWarning) and solve the others; solve the others. Of a mask in device memory the host knows
             nothing, and every singular item counts.
+        berr : array of float64, shape (count,), optional
+            Where the componentwise backward error of each item goes, the largest of its columns: NaN for a singular item, untouched for
+            one that `mask` leaves out. On the host or on the device, as X is. Needs :meth:`set_original`, and an X that is not B.
 
         Returns
         -------
@@ -139,13 +143,28 @@ class Batch(Solver):
             fill = None if self._check_singular(wanted, singular) and mask is None else numpy.nan
             how = _lib.sized(_lib.BatchRun, lib.sptrsm_batch_run_init_sized)
             how.mask, how.mask_place = wanted.pointer, wanted.place
+            errors = None if berr is None else self._errors(berr, stream)
+            how.berr = None if errors is None else errors.block.data
 
             def run(b: _lib.BatchBlock, x: _lib.BatchBlock) -> None:
+                if errors is not None and errors.device.place != x.place:
+                    raise ValueError(f"berr is on {errors.device} and X is not; pass an array where X is")
                 check(lib.sptrsm_batch_solve(handle, S, op, None if factor is None else _sparse.address(factor), b, x, how))
+                if errors is not None:
+                    _arrays.changed(berr, family_of(berr))
 
             if isinstance(B, (list, tuple)):
                 return _lists.solve(self, self.orders, B, out, stream, wanted.wanted, fill, run)
             return _arrays.solve_any(self, B, out, stream, run, count=self._count, fill=fill)
+
+    def _errors(self, berr, stream) -> _arrays.Operand:
+        if numpy.shape(berr) != (self._count,):
+            raise ValueError(f"berr has shape {numpy.shape(berr)}; pass one number for each of the {self._count} items")
+        errors = _arrays.operand(berr, numpy.dtype(numpy.float64), self._count, "berr", stream_handle(stream), True)
+        _arrays.check_place("berr", errors.device, self._device)
+        if self._count > 1 and errors.block.layout == _lib.ROW_MAJOR:
+            raise ValueError("berr is not in one piece; pass a contiguous array")
+        return errors
 
     def _mask(self, mask, stream) -> _Mask:
         """A mask in device memory is read behind what is queued for it, on the stream of the solve."""
@@ -221,11 +240,35 @@ class Batch(Solver):
         with self._lock:
             handle = self._open_handle()
             first, count = self._range(items)
+            if not self._uniform and count != 1:
+                raise ValueError(f"{count} items of a mixed batch, whose patterns differ; pass items=INDEX, one at a time")
             of = self._sets[0 if self._uniform else first] if self._sets else None
             values = {name: values_of(part, name, of, count) for name, part in given.items() if part is not None and of is not None}
             context = self._use_stream_of(*values.values())
             check(lib.sptrsm_batch_set_values(handle, values_struct(values, first, count)))
             self._status = None
+            if not self._on_host:
+                context.sync()
+
+    def set_original(self, A, *, items: Union[int, slice, None] = None) -> None:
+        """Gives items copies of the matrices that they were factorised from, which `berr` of :meth:`solve` compares with.
+
+        Parameters
+        ----------
+        A : sparse matrix for all these items, or a list with one for each
+            All entries of the matrix; for system="L" the triangle itself, with its ones also where L is unit. None removes the copy.
+        items : int or slice, optional
+            Default: all.
+
+        Call it again when a matrix has new values. After an error, items before the one at fault have their new matrices.
+        """
+        with self._lock:
+            handle = self._open_handle()
+            first, count = self._range(items)
+            matrices = originals_of(A, self._dtype, count)
+            context = self._use_stream_of(*(one.data for one in matrices if one is not None))
+            for i, one in enumerate(matrices):
+                check(lib.sptrsm_batch_set_original(handle, first + i, None if one is None else _sparse.as_square(one)))
             if not self._on_host:
                 context.sync()
 
@@ -241,8 +284,6 @@ class Batch(Solver):
             except (TypeError, IndexError) as error:
                 raise type(error)(f"items={items!r} is not an item of a batch of {self._count}; pass an int or a slice") from None
             chosen = range(number, number + 1)
-        if not self._uniform and len(chosen) != 1:
-            raise ValueError(f"{len(chosen)} items of a mixed batch, whose patterns differ; pass items=INDEX, one at a time")
         return (chosen.start, len(chosen)) if len(chosen) else (0, 0)
 
     count = property(lambda self: self._count)
@@ -344,21 +385,8 @@ def batch(factors, L=None, U=None, D=None, D_sub=None, row_scale=None, col_scale
     else:
         sets = [as_factor_set(factors, "factors")]
         values = {name: values_of(part, name, sets[0], None) for name, part in given.items()}
-        count = _count(values)
+        count = count_of(values)
         if uniform is False:
             raise ValueError("uniform=False with one factor set; pass a list of factor sets")
     place = _sparse.device_of(sets[0].L) if sets and device is None else as_device(device)
     return Batch(sets, count, values, checked_device(place, checked), checked)
-
-
-def _count(values: dict) -> int:
-    """The number of items that arrays (count, length) have."""
-    counts = {name: len(array) for name, array in values.items() if array.ndim == 2}
-    if not counts:
-        raise ValueError("no array says how many items there are; pass L, U or another part with shape (count, length), or a list of "
-                         "factor sets")
-    name, count = next(iter(counts.items()))
-    for other, length in counts.items():
-        if length != count:
-            raise ValueError(f"{other} has {length} items and {name} {count}; pass arrays of one length")
-    return count

@@ -124,6 +124,28 @@ def values_of(values, name: str, of: FactorSet, count: Optional[int]) -> Any:
     return array
 
 
+def count_of(values: dict) -> int:
+    """The number of items that arrays (count, length) have."""
+    counts = {name: len(array) for name, array in values.items() if array.ndim == 2}
+    if not counts:
+        raise ValueError("no array says how many items there are; pass L, U or another part with shape (count, length), or a list of "
+                         "factor sets")
+    name, count = next(iter(counts.items()))
+    for other, length in counts.items():
+        if length != count:
+            raise ValueError(f"{other} has {length} items and {name} {count}; pass arrays of one length")
+    return count
+
+
+def originals_of(A, dtype: numpy.dtype, count: int) -> list:
+    """The matrices of `count` items from a list of them, or from one for all; None stays None."""
+    if not isinstance(A, (list, tuple)):
+        return [None if A is None else _sparse.canonical(A, dtype, "A")] * count
+    if len(A) != count:
+        raise ValueError(f"A has {len(A)} matrices for {count} items; pass one for each")
+    return [None if one is None else _sparse.canonical(one, dtype, f"A[{i}]") for i, one in enumerate(A)]
+
+
 def _in_order(values, name: str, matrix: _sparse.Matrix) -> Any:
     """The values of a sparse matrix, or of a list of them, in the order of the pattern; anything else as it is."""
     if hasattr(values, "tocsr"):

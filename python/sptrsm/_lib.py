@@ -171,6 +171,7 @@ FUNCTIONS = {
     "sptrsm_batch_destroy": (None, [HANDLE]),
     "sptrsm_batch_set_values": (c_int, [HANDLE, POINTER(BatchValues)]),
     "sptrsm_batch_item": (c_int, [POINTER(ItemStatus), HANDLE, c_int64]),
+    "sptrsm_batch_set_original": (c_int, [HANDLE, c_int64, POINTER(Square)]),
     "sptrsm_batch_solve": (c_int, [HANDLE, c_int, c_int, c_void_p, POINTER(BatchBlock), POINTER(BatchBlock), POINTER(BatchRun)]),
     "sptrsm_batch_info": (c_int, [POINTER(BatchFacts), HANDLE]),
     "sptrsm_schur_columns_init_sized": (None, [POINTER(SchurColumns), c_size_t]),

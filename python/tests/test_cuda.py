@@ -232,6 +232,22 @@ def test_masks_of_batches_in_device_memory(batch, cupy):
         batch.solve(cupy.asarray(ITEMS), mask=mask[1:])
 
 
+def test_errors_of_batches(batch, cupy):
+    """The last item has a wrong matrix; berr is on the host or on the device, as X is."""
+    batch.set_original([(i + 1) * A for i in range(COUNT - 1)] + [A])
+    host, device = numpy.ones(COUNT), cupy.ones(COUNT)
+    batch.solve(ITEMS, berr=host)
+    batch.solve(cupy.asarray(ITEMS), berr=device)
+    for berr in (host, device.get()):
+        assert berr[:-1].max() <= 1e-14 and 1e-3 < berr[-1] <= 1
+    device[2] = 7
+    batch.solve(cupy.asarray(ITEMS), mask=cupy.arange(COUNT) != 2, berr=device)
+    assert device[2] == 7
+    for b, berr, place in ((ITEMS, device, "cuda:0"), (cupy.asarray(ITEMS), host, "cpu")):
+        with pytest.raises(ValueError, match=f"berr is on {place} and X is not"):
+            batch.solve(b, berr=berr)
+
+
 def test_a_mask_is_waited_for_by_the_stream_of_the_solve(batch, cupy):
     """It is late on the current stream of its package, on which nothing of the solve runs."""
     making, stream = (cupy.cuda.Stream(non_blocking=True) for _ in range(2))

@@ -41,7 +41,8 @@ enum class protocol_step {
   shared_release,
   unpublish,
   publishable,
-  level_barrier
+  level_barrier,
+  tile_barrier
 };
 
 template <typename W> struct alignas(2 * sizeof(W)) two { W first, second; };

@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "core/batch/gpu/interleaved_kernels.h"
+#include "core/batch/gpu/joined_kernels.h"
 #include "core/device/device.cuh"
 #include "simt/trsm/syncfree_csc_case.h"
 #include "trsv/syncfree_csr/kernels.h"
 
 /* In the order of spti::protocol_step. */
-static const char *const steps[] = {"none",    "ticket",         "last_arrival",   "acquire",   "arrival_barrier", "update_barrier",
-                                    "release", "shared_acquire", "shared_release", "unpublish", "publishable",     "level_barrier"};
+static const char *const steps[] = {"none",           "ticket",        "last_arrival",   "acquire",        "arrival_barrier",
+                                    "update_barrier", "release",       "shared_acquire", "shared_release", "unpublish",
+                                    "publishable",    "level_barrier", "tile_barrier"};
 
 static solve_case case_of(uint64_t seed, bool within_a_block) {
   static const shape patterns[] = {shape::dense, shape::random, shape::chain, shape::arrow};
@@ -116,6 +118,59 @@ static std::string run_levels(uint64_t seed) {
   return "";
 }
 
+/* Tiles of a mixed batch: column-major blocks of two items go to the rows of one panel and back. */
+static std::string run_tiles(uint64_t seed) {
+  const int32_t n = 45, width = 40, ld = 25;
+  const std::vector<int32_t> first = {0, 20, n};
+  const std::vector<int64_t> item = {0, 1};
+  const std::vector<sptrsm_item_status> status(2, {SPTRSM_OK, -1});
+  std::vector<int32_t> row_member;
+  for (int32_t r = 0; r < n; r++) row_member.push_back(r >= first[1]);
+  std::vector<double> B = random_block<double>(2 * ld * width, seed), X(B.size()), panel(size_t(n * width));
+  spti_joined_move_args a = {};
+  a.rows = {n, row_member.data(), first.data(), item.data()};
+  a.items.count = 2;
+  a.items.nrhs = a.width = width;
+  a.items.status = status.data();
+  a.place.data = B.data();
+  a.place.stride = ld * width;
+  a.place.ld = ld;
+  a.panel = panel.data();
+  simt::use(simt::schedule::from_seed(seed));
+  if (spti_joined_pack_launch(&a, SPTRSM_F64, nullptr)) return "pack: " + simt::error();
+  a.place.data = X.data();
+  if (spti_joined_unpack_launch(&a, SPTRSM_F64, nullptr)) return "unpack: " + simt::error();
+  for (int32_t r = 0; r < n; r++)
+    for (int32_t k = 0; k < width; k++) {
+      const int32_t member = row_member[size_t(r)];
+      const size_t at = size_t((member * width + k) * ld + r - first[size_t(member)]);
+      if (panel[size_t(r * width + k)] != B[at] || X[at] != B[at])
+        return "row " + std::to_string(r) + ", column " + std::to_string(k) + " is wrong";
+    }
+  return "";
+}
+
+/* Runs kernels that have the step, and says which. Where none is left out, the seeds take turns with all kernels. */
+static std::string run_step(spti::protocol_step step, uint64_t seed, std::string &kernels) {
+  using spti::protocol_step;
+  const int turn = step == protocol_step::none ? int(seed % 8) : -1;
+  if (step == protocol_step::tile_barrier || turn == 2) {
+    kernels = "joined";
+    return run_tiles(seed);
+  }
+  if (step == protocol_step::level_barrier || turn == 1 || turn == 5) {
+    kernels = "interleaved";
+    return run_levels(seed);
+  }
+  if (step == protocol_step::unpublish || step == protocol_step::publishable || turn == 0 || turn == 4) {
+    kernels = "syncfree-csr";
+    return run_values(seed);
+  }
+  const solve_case c = case_of(seed, step == protocol_step::shared_acquire || step == protocol_step::shared_release);
+  kernels = c.name();
+  return run_case<double>(c, seed);
+}
+
 int main(int argc, char **argv) {
   int step = -1;
   for (int s = 0; s < int(sizeof steps / sizeof *steps); s++)
@@ -129,16 +184,10 @@ int main(int argc, char **argv) {
   simt::left_out_step = step;
   const seed_range range(1, 200);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
-    const solve_case c =
-        case_of(seed, step >= int(spti::protocol_step::shared_acquire) && step <= int(spti::protocol_step::shared_release));
-    const bool levels = step == int(spti::protocol_step::level_barrier) || (step == 0 && seed % 4 == 1);
-    const bool values = !levels && (step >= int(spti::protocol_step::unpublish) || (step == 0 && seed % 4 == 0));
-    const std::string failure = levels ? run_levels(seed) : values ? run_values(seed) : run_case<double>(c, seed);
+    std::string kernels;
+    const std::string failure = run_step(spti::protocol_step(step), seed, kernels);
     if (failure.empty()) continue;
-    printf("without step '%s': %s; %s; replay with SIMT_SEED=%llu\n", steps[step], failure.c_str(),
-           levels   ? "interleaved"
-           : values ? "syncfree-csr"
-                    : c.name().c_str(),
+    printf("without step '%s': %s; %s; replay with SIMT_SEED=%llu\n", steps[step], failure.c_str(), kernels.c_str(),
            (unsigned long long)seed);
     return step == 0;
   }

@@ -42,7 +42,7 @@ template <typename T, bool ToPanel> SPTI_KERNEL(MOVE_THREADS) joined_move_kernel
       tile[row * (TILE + 1) + column] = load((const T *)a.panel + int64_t(r) * a.width + k);
     }
   }
-  syncthreads();
+  if (!left_out(protocol_step::tile_barrier)) syncthreads();
   for (int e = thread_in_block(); e < TILE * TILE; e += MOVE_THREADS) {
     const bool along_rows = !ToPanel && turn;
     const int row = along_rows ? e % TILE : e / TILE, column = along_rows ? e / TILE : e % TILE;
