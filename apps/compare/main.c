@@ -160,7 +160,12 @@ int main(int argc, char **argv) {
     printf("  %-42s %10s %10s %8s %8s  %9s %9s\n", "solve phase", "ms", "least", "GFLOP/s", "faster", "error", "residual");
   }
   for (int i = 0; i < s.input_count && code == CLI_OK; i++) code = compare_matrix(&s, s.inputs[i], stream, context, summaries);
-  for (int w = 0; w < s.width_count && code == CLI_OK; w++) print_summary(&summaries[w], s.widths[w]);
+  bool wrong = false;
+  for (int w = 0; w < s.width_count && code == CLI_OK; w++) {
+    print_summary(&summaries[w], s.widths[w]);
+    wrong = wrong || summaries[w].wrong;
+  }
+  if (code == CLI_OK && wrong) code = CLI_ABOVE;
   sptrsm_context_destroy(context);
   bench_stream_destroy(stream);
   return code == CLI_OK ? cli_flush() : code;

@@ -182,7 +182,7 @@ int run_width(problem_set *p, int64_t nrhs, compare_summary *summary) {
   if (code == CLI_OK) code = begin_solvers(list, &count, p);
   if (code == CLI_OK) code = repeat(list, count, p);
   if (code == CLI_OK) printf(" %lld right-hand side%s\n", (long long)nrhs, nrhs == 1 ? "" : "s");
-  if (code == CLI_OK && !print_rows(list, count, p, summary)) code = CLI_ABOVE;
+  if (code == CLI_OK && !print_rows(list, count, p, summary)) summary->wrong = true;
   for (int v = 0; v < count; v++) solver_end(&list[v]);
   blocks_free(p);
   fflush(stdout);

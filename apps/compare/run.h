@@ -48,11 +48,12 @@ typedef struct {
 /* How this library stands beside the fastest other solver on the host, over the cases with one number of right-hand sides. */
 typedef struct {
   int cases;
+  bool wrong;               /* a solution was */
   double logarithms, least; /* of the other's time over ours */
   char least_case[160];
 } compare_summary;
 
-/* Measures all solvers, prints a row for each and adds the case to the summary. CLI_ABOVE: a solution is wrong. */
+/* Measures all solvers, prints a row for each and adds the case to the summary. */
 int run_width(problem_set *, int64_t nrhs, compare_summary *);
 /* The rows, after the repetitions. False: a solution is wrong. */
 bool print_rows(const solver *list, int count, const problem_set *, compare_summary *);

@@ -10,6 +10,10 @@ static double first_error(const solver *list, int count) {
   return list[v].error;
 }
 
+static bool is_wrong(const solver *v, const solver *list, int count) {
+  return v->kind != MKL && !(v->error <= 1e4 * first_error(list, count) + 1e-10);
+}
+
 static double median(const solver *v, const problem_set *p) { return bench_median(v->ms + 1, p->s->reps); }
 
 /* The least time; the repetitions are sorted when their median has been found. */
@@ -20,6 +24,7 @@ static double least(const solver *v) { return v->ms[1]; }
 static void add_case(compare_summary *summary, const solver *list, int count, const problem_set *p) {
   const solver *best = NULL, *own = NULL;
   for (const solver *v = list; v < list + count; v++) {
+    if (is_wrong(v, list, count)) continue;
     if (v->kind == NATIVE && (best == NULL || least(v) < least(best))) best = v;
     if (own == NULL && v->kind == OWN) own = v;
   }
@@ -45,7 +50,7 @@ bool print_rows(const solver *list, int count, const problem_set *p, compare_sum
   for (int v = 0; v < count; v++) {
     double ms = median(&list[v], p);
     if (v == 0) first = ms;
-    bool wrong = list[v].kind != MKL && !(list[v].error <= 1e4 * first_error(list, count) + 1e-10);
+    bool wrong = is_wrong(&list[v], list, count);
     good = good && !wrong;
     printf("  %-42s %10.3f %10.3f %8.2f %8.2f  ", list[v].name, ms, least(&list[v]), 1e-6 * flops / ms, first / ms);
     if (list[v].kind == MKL) printf("%9s %9s\n", "-", "-");
