@@ -1,5 +1,5 @@
-/* pardiso.c -- PARDISO of MKL with its own ordering and factors; it refines only where it raised pivots. MKL is loaded at run time, from a path that the user
- * gives; the part of its interface that is used is declared here, as its manual describes it (LP64: 32-bit integers). */
+/* pardiso.c -- PARDISO of MKL with its own ordering and factors; it refines only where it raised pivots. MKL is loaded at run time, from a
+ * path that the user gives; the part of its interface that is used is declared here, as its manual describes it (LP64: 32-bit integers). */
 #include <dlfcn.h>
 #include <stdlib.h>
 
