@@ -10,7 +10,7 @@
  * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
  * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. A mixed batch on a
  * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs; that of a mixed batch on a device
- * grows with the rows of all items, up to 256 MiB while panels of 8 columns fit into that.
+ * grows with the rows of all items: it is at most 256 MiB, or what 8 columns of all items take if that is more.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */

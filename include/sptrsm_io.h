@@ -105,7 +105,7 @@ typedef struct {
   const int64_t *grid; /* factor sets: [3], attributes of L; NULL: none */
   const char *stencil;
   int keep_partial; /* writers: a failure or an interrupt leaves PATH.part, to be resumed */
-  int64_t pieces;   /* writers: files that hold the numbers, PATH.piece-ID-K, so that processes write none in common; 0: one file */
+  int64_t pieces;   /* writers: files for the numbers, PATH.piece-ID-K, at most 1000, of which no two processes write one; 0: one file */
 } sptrsm_save_options;
 SPTRSM_API void sptrsm_save_options_init_sized(sptrsm_save_options *, size_t size);
 static inline void sptrsm_save_options_init(sptrsm_save_options *out) { sptrsm_save_options_init_sized(out, sizeof *out); }

@@ -21,7 +21,7 @@ static const char help[] = "sptrsm-solve factors.h5 rhs.h5                 solve
                            "  --sys S             A, L, U, D, Lt, LDLt, Pt_L, ...;  --trans N|T|C\n"
                            "  --alpha X           re,im if complex;  --cols a:b, --rows a:b or FILE:/path\n"
                            "  --part I/N --into X  share I of N of the columns; or mpirun -n K sptrsm-solve\n"
-                           "  --split-files       each process has files of its own;  --merge X  makes one\n"
+                           "  --split-files[=N]   each process has files of its own;  --merge X  makes one\n"
                            "  --items a:b, --mask FILE   of a batch: items a to b-1; those with a 1\n"
                            "  --schur B [--schur-rows C]             without RHS: S = C A^-1 B or B^T A^-1 B\n"
                            "  --dtype f32|f64|c64|c128               compute in this type\n"
@@ -124,11 +124,6 @@ static bool parse_solver(int key, const char *text, solver_request *r) {
   return true;
 }
 
-/* Whether there are options that make sense only where something is solved. */
-static bool is_solve(const settings *s) {
-  return s->json || s->profile || s->resume || s->keep_partial || s->dry_run || s->compress || s->checksum;
-}
-
 static error_t parse_rest(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
   switch (key) {
@@ -162,7 +157,7 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
     *(state->arg_num == 0 ? &s->problem.factors : &s->problem.rhs) = text;
     return 0;
   case ARGP_KEY_END:
-    if (merge_asked(&s->share, s->out, state->arg_num > 0, is_solve(s))) return 0;
+    if (merge_asked(&s->share, s->out, state->arg_num > 0)) return 0;
     if (s->schur_rows && !s->schur) cli_usage("--schur-rows: the rows of C are for S = C A^-1 B; give B as --schur FILE");
     if (s->schur && state->arg_num > 0) schur_check_options(s);
     if (state->arg_num < (s->schur ? 1 : 2)) cli_usage("give FACTORS%s to read", s->schur ? ", the file" : " and RHS, the files");
@@ -182,6 +177,8 @@ static error_t parse_rest(int key, char *text, struct argp_state *state) {
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   settings *s = state->input;
+  const bool is_option = key > 0 && key < ARGP_KEY_END; /* not one of argp's own keys */
+  if (is_option && key != 'o' && key != KEY_FORCE && key != SHARE_MERGE && key != SHARE_REMOVE) s->share.solves = true;
   return parse_solver(key, text, &s->solver) || share_parse(key, text, &s->share) || batch_parse(key, text, &s->batch) ||
                  grid_parse(key, text, &s->solver.grid) || refine_parse(key, text, &s->refine) || problem_parse(key, text, &s->problem)
              ? 0

@@ -146,7 +146,38 @@ test_split_bad() {
   no_leftovers
   merge
   same_block whole.h5:/X x.h5:/X
+  # Blanks in the name, also in front; an output that is a piece.
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o ' x y.h5' --split-files=3
+  code 0
+  run sptrsm-solve --merge ' x y.h5' -o "$(find . -name ' x y.h5.piece-*-1')" --force
+  code 2
+  warns "is a piece of  x y.h5, which is to be merged"
+  run sptrsm-solve --merge ' x y.h5' --remove-pieces
+  code 0
+  same_block whole.h5:/X ' x y.h5:/X'
+  # Pieces are as private as the file that they make; those of a partial solution go with it, also where fewer columns are wanted.
+  rm -f x.h5*
+  touch x.h5
+  chmod 600 x.h5
+  run part 1/2 --split-files=3 --force
+  code 0
+  check; [ "$(stat -c %a x.h5.piece-*-0)" = 600 ] || fail "a piece has mode $(stat -c %a x.h5.piece-*-0)"
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --split-files=3 --cols 0:2 --force
+  code 0
+  count_pieces 2
+  # As many pieces as there may be, with a long name.
+  long=$(printf 'long%.0s' {1..40})
+  system chain 20 --nrhs 1000
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --force --verify
+  code 0
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o "$long.h5" --verify --split-files=1000
+  code 0
+  run sptrsm-solve --merge "$long.h5" --remove-pieces
+  code 0
+  same_block whole.h5:/X "$long.h5:/X"
+  same_block whole.h5:/berr "$long.h5:/berr"
   # Wrong command lines.
+  rejects 2 "--split-files: '1001'" sptrsm-solve s.h5 s_rhs.h5 -o y.h5 --split-files=1001
   rejects 2 "--split-files: '0'" sptrsm-solve s.h5 s_rhs.h5 -o y.h5 --split-files=0
   rejects 2 "--split-files: compressed" sptrsm-solve s.h5 s_rhs.h5 -o y.h5 --split-files --compress 1
   rejects 2 "are for dense right-hand sides and all rows" sptrsm-solve s.h5 s_rhs.h5 -o z.h5 --split-files --rows 0
@@ -155,7 +186,10 @@ test_split_bad() {
   rejects 2 "--remove-pieces: say which solution" sptrsm-solve s.h5 s_rhs.h5 --remove-pieces
   rejects 2 "leave -o out" sptrsm-solve --merge x.h5 --remove-pieces -o z.h5
   rejects 2 "one argument too many" sptrsm-solve s.h5 --merge x.h5
-  rejects 2 "leave other options out" sptrsm-solve --merge x.h5 --json -
+  for other in "--json -" "--cols 0:1" "--part 1/2" "--schur s_rhs.h5" "--threads 2" "--split-files" "--map"; do
+    # shellcheck disable=SC2086
+    rejects 2 "leave other options out" sptrsm-solve --merge x.h5 $other
+  done
   missing z.h5
 }
 
@@ -186,7 +220,7 @@ END
   run ranks 4 -q s.h5 s_rhs.h5 -o x.h5 --force --split-files
   code 0
   count_pieces 3
-  run ranks 3 --merge x.h5 --remove-pieces
+  run mpi 3 sptrsm-solve --merge x.h5 --remove-pieces
   code 0
   equals "$(grep -c '^merged' stdout)" 1
   count_pieces 0

@@ -4,11 +4,11 @@
 
 #include "solve/ranks/share.h"
 
-bool merge_asked(const share_request *r, const char *out, bool has_arguments, bool is_solve) {
+bool merge_asked(const share_request *r, const char *out, bool has_arguments) {
   if (r->remove_pieces && !r->merge) cli_usage("--remove-pieces: say which solution is merged, --merge FILE");
   if (!r->merge) return false;
   if (has_arguments) cli_usage("--merge: one argument too many; nothing is solved, %s is all that is read", r->merge);
-  if (is_solve || r->into || r->split) cli_usage("--merge: takes -o, --force and --remove-pieces; leave other options out");
+  if (r->solves) cli_usage("--merge: takes -o, --force, --remove-pieces, -q and -v; leave other options out");
   if (r->remove_pieces && out) cli_usage("--remove-pieces: %s would stay without its numbers; leave -o out", r->merge);
   return true;
 }

@@ -6,7 +6,7 @@
 
 #include "solve/ranks/ranks.h"
 
-enum { PIECES_MAX = 65536, PIECES_EACH = 4 }; /* PIECES_EACH: files for each rank, so that a slow one may take fewer */
+enum { PIECES_MAX = 1000, PIECES_EACH = 4 }; /* PIECES_EACH: files for each rank, so that a slow one may take fewer */
 
 /* ---- the options ---- */
 

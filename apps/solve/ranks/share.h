@@ -11,6 +11,7 @@ typedef struct {
   int64_t pieces;     /* files that are asked for; 0: the program chooses */
   const char *merge;  /* --merge, a solution in several files; NULL: there is one to make */
   bool remove_pieces;
+  bool solves; /* there are options that a merge does not take */
 } share_request;
 
 /* Options for argp. share_parse takes one; false: the key is none of them. */
@@ -54,7 +55,7 @@ column_span panels_next(panel_list *, int64_t *before); /* one that no rank has 
 /* ---- merge.c ---- */
 
 /* Whether --merge is given. Exits with CLI_USAGE where it does not fit the other options. */
-bool merge_asked(const share_request *, const char *out, bool has_arguments, bool is_solve);
+bool merge_asked(const share_request *, const char *out, bool has_arguments);
 int merge_work(const share_request *, const char *out, bool force); /* out NULL: in the place of the old file; returns an exit code */
 
 #endif

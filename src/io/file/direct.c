@@ -64,8 +64,8 @@ sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, cons
 
 sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t width, void *out, const char *where) {
   if (move_columns(s, first, width, out, false) == 0) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: columns %lld:%lld can't be read: %s", where, (long long)first, (long long)(first + width),
-                          errno != 0 ? strerror(errno) : "the file became shorter");
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: columns %lld:%lld can't be read: %s", where, (long long)(s->before + first),
+                          (long long)(s->before + first + width), errno != 0 ? strerror(errno) : "the file became shorter");
 }
 
 sptrsm_status spti_io_span_write(const spti_io_span *s, int64_t first, int64_t width, const void *data, const char *where) {
@@ -76,6 +76,6 @@ sptrsm_status spti_io_span_write(const spti_io_span *s, int64_t first, int64_t w
       (void)sync_file_range(s->fd, s->at + skip, (off_t)(width * s->rows * (int64_t)s->each), SYNC_FILE_RANGE_WRITE);
     return SPTRSM_OK;
   }
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: columns %lld:%lld can't be written: %s", where, (long long)first, (long long)(first + width),
-                          strerror(errno != 0 ? errno : EIO));
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: columns %lld:%lld can't be written: %s", where, (long long)(s->before + first),
+                          (long long)(s->before + first + width), strerror(errno != 0 ? errno : EIO));
 }

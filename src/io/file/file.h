@@ -212,6 +212,7 @@ typedef struct { /* a dense block that lies contiguously in an open file, in the
   size_t each; /* bytes of an element */
   int64_t rows, cols;
   sptrsm_layout layout;
+  int64_t before; /* columns of the whole that lie before these, in other files: messages count them */
 } spti_io_span;
 /* Columns [first, first + width), densely in memory. */
 sptrsm_status spti_io_span_read(const spti_io_span *, int64_t first, int64_t width, void *out, const char *where);

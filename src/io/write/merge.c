@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,7 +29,7 @@ static sptrsm_status take_solution(sptrsm_file_writer *w) {
   free(w->name);
   w->name = NULL;
   SPTI_IO_TRY(spti_io_copy(&w->name, f.name)); /* as the solution was asked for: it is recognised by that, too */
-  SPTI_IO_TRY(spti_writer_take_pieces(w));
+  SPTI_IO_TRY(spti_writer_take_pieces(w, w->shape.nrhs));
   return spti_io_value_type(&w->type, w->shape.dtype, w->out.final);
 }
 
@@ -95,11 +96,18 @@ static herr_t copy_attribute(hid_t from, const char *name, const H5A_info_t *inf
   return copied ? 0 : -1;
 }
 
-static hid_t take_out(const spti_io_output *out, const char *name) {
-  hid_t dataset = H5Dopen2(out->id, name, H5P_DEFAULT);
-  if (dataset >= 0 && H5Ldelete(out->id, name, H5P_DEFAULT) >= 0) return dataset;
-  if (dataset >= 0) H5Dclose(dataset);
-  return -1;
+/* Takes a virtual dataset out of the file. Another name of it would stay virtual, without numbers once the pieces are gone. */
+static sptrsm_status take_out(hid_t *dataset, const spti_io_output *out, const char *name) {
+  H5L_info_t link;
+  H5O_info_t object;
+  *dataset = H5Dopen2(out->id, name, H5P_DEFAULT);
+  if (*dataset < 0 || H5Lget_info(out->id, name, &link, H5P_DEFAULT) < 0 || H5Oget_info2(*dataset, &object, H5O_INFO_BASIC) < 0)
+    return spti_io_write_failed(out->final, name);
+  if (link.type != H5L_TYPE_HARD || object.rc > 1)
+    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
+                            "%s: %s has another name in the file, which would stay without numbers; remove the links to it, then merge",
+                            out->final, name);
+  return H5Ldelete(out->id, name, H5P_DEFAULT) >= 0 ? SPTRSM_OK : spti_io_write_failed(out->final, name);
 }
 
 static bool give_attributes(hid_t old, const spti_io_output *out, const char *name) {
@@ -113,8 +121,9 @@ static bool give_attributes(hid_t old, const spti_io_output *out, const char *na
 static sptrsm_status replace_datasets(sptrsm_file_writer *w, spti_io_output *out) {
   char *berr;
   SPTI_IO_TRY(spti_io_beside(&berr, w->name, "berr", out->final));
-  hid_t old_X = take_out(out, w->name), old_berr = w->has_berr ? take_out(out, berr) : -1;
-  sptrsm_status status = old_X < 0 || (w->has_berr && old_berr < 0) ? spti_io_write_failed(out->final, w->name) : SPTRSM_OK;
+  hid_t old_X = -1, old_berr = -1;
+  sptrsm_status status = take_out(&old_X, out, w->name);
+  if (status == SPTRSM_OK && w->has_berr) status = take_out(&old_berr, out, berr);
   if (status == SPTRSM_OK) status = spti_writer_place_arrays(w, out, w->shape.nrhs, &w->place.X, &w->place.berr);
   if (status == SPTRSM_OK && (!give_attributes(old_X, out, w->name) || (w->has_berr && !give_attributes(old_berr, out, berr))))
     status = spti_io_write_failed(out->final, "an attribute");
@@ -177,22 +186,13 @@ static sptrsm_status fill(sptrsm_file_writer *w, const spti_io_output *out) {
 
 /* The records by which the one file is recognised. */
 static sptrsm_status merged_digest(char **out, sptrsm_file_writer *w) {
-  char *format, *lines[3] = {NULL};
+  char *format;
   SPTI_IO_TRY(spti_writer_format_text(&format, w));
-  const char *texts[] = {format, spti_io_journal_next(&w->journal, "inputs", NULL), spti_io_journal_next(&w->journal, "done", NULL)};
-  static const char *const words[] = {"format", "inputs", "done"};
-  sptrsm_status status = SPTRSM_OK;
-  for (int k = 0; k < 3 && status == SPTRSM_OK; k++)
-    status = spti_io_journal_line(&lines[k], words[k], texts[k] != NULL ? texts[k] : "", w->out.final);
+  const char *const texts[DIGEST_WORDS] = {[DIGEST_FORMAT] = format,
+                                           [DIGEST_INPUTS] = spti_io_journal_next(&w->journal, "inputs", NULL),
+                                           [DIGEST_DONE] = spti_io_journal_next(&w->journal, "done", NULL)};
+  sptrsm_status status = spti_writer_digest_of(out, texts, w->out.final);
   free(format);
-  size_t bytes = 1;
-  for (int k = 0; k < 3; k++) bytes += lines[k] != NULL ? strlen(lines[k]) : 0;
-  if (status == SPTRSM_OK) status = spti_io_allocate(out, w->out.final, bytes);
-  if (status == SPTRSM_OK) **out = '\0';
-  for (int k = 0; k < 3; k++) {
-    if (status == SPTRSM_OK) strcat(*out, lines[k]);
-    free(lines[k]);
-  }
   return status;
 }
 
@@ -227,9 +227,18 @@ static sptrsm_status merge(sptrsm_file_writer *w, const char *path, const char *
   sptrsm_save_options o = w->options;
   spti_io_output out;
   SPTI_IO_TRY(open_solution(w, path));
+  if (to != NULL) SPTI_IO_TRY(spti_writer_refuse_piece(w, to));
   o.force = to == NULL || force;
   SPTI_IO_TRY(spti_io_output_begin(&out, to != NULL ? to : w->out.final, &o));
   return spti_io_output_finish(&out, write_merged(w, &out));
+}
+
+static sptrsm_status remove_merged(const sptrsm_file_writer *w, const char *whole) {
+  char why[512];
+  sptrsm_status status = spti_writer_remove_pieces(w);
+  if (status == SPTRSM_OK) return SPTRSM_OK;
+  snprintf(why, sizeof why, "%s", sptrsm_last_error());
+  return sptrsm_error_set(status, "%s is merged, but %s: remove it by hand", whole, why);
 }
 
 sptrsm_status sptrsm_file_solution_merge(sptrsm_file_merged *merged, const char *path, const char *to, int remove_pieces,
@@ -244,7 +253,7 @@ sptrsm_status sptrsm_file_solution_merge(sptrsm_file_merged *merged, const char 
   sptrsm_status status = merge(w, path, to, o->force);
   if (status == SPTRSM_OK) {
     *merged = (sptrsm_file_merged){.pieces = w->piece.count, .nrhs = w->shape.nrhs, .n = w->shape.n, .dtype = w->shape.dtype};
-    if (remove_pieces) status = spti_writer_remove_pieces(w);
+    if (remove_pieces) status = remove_merged(w, to != NULL ? to : path);
   }
   sptrsm_file_writer_close(w);
   return status;

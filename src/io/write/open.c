@@ -38,7 +38,7 @@ static int take_name(const char *from, const char *to) {
 static sptrsm_status remove_old_pieces(sptrsm_file_writer *w) {
   if (!spti_writer_is_file(w->journal_name)) return SPTRSM_OK;
   sptrsm_status status = spti_io_journal_open(&w->journal, w->journal_name);
-  if (status == SPTRSM_OK && spti_writer_take_pieces(w) == SPTRSM_OK) status = spti_writer_remove_pieces(w);
+  if (status == SPTRSM_OK && spti_writer_take_pieces(w, SPTI_PIECES_MAX) == SPTRSM_OK) status = spti_writer_remove_pieces(w);
   spti_io_journal_close(&w->journal);
   free(w->piece.base);
   w->piece.base = NULL;

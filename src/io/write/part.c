@@ -19,7 +19,8 @@ spti_io_span spti_writer_span(const sptrsm_file_writer *w) {
                         .each = sptrsm_dtype_bytes(w->shape.dtype),
                         .rows = w->shape.n,
                         .cols = split ? w->piece.cols : w->shape.nrhs,
-                        .layout = w->shape.layout};
+                        .layout = w->shape.layout,
+                        .before = split ? w->piece.first : 0};
 }
 
 spti_io_span spti_writer_berr_span(const sptrsm_file_writer *w) {
@@ -29,7 +30,8 @@ spti_io_span spti_writer_berr_span(const sptrsm_file_writer *w) {
                         .each = sizeof(double),
                         .rows = 1,
                         .cols = split ? w->piece.cols : w->shape.nrhs,
-                        .layout = SPTRSM_COL_MAJOR};
+                        .layout = SPTRSM_COL_MAJOR,
+                        .before = split ? w->piece.first : 0};
 }
 
 const char *spti_writer_data_name(const sptrsm_file_writer *w) { return w->piece.count > 0 ? w->piece.name : w->part; }

@@ -7,6 +7,7 @@
  */
 #include "io/write/writer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -74,17 +75,18 @@ sptrsm_status spti_writer_record_pieces(sptrsm_file_writer *w) {
   return status;
 }
 
-/* Where the name begins in a record; NULL: the record is damaged. */
-static const char *read_record(sptrsm_file_writer *w, const char *text) {
+/* Where the name begins in a record, which may itself begin with blanks; NULL: the record is damaged. */
+static const char *read_record(sptrsm_file_writer *w, const char *text, int64_t most) {
   int end = 0;
-  if (sscanf(text, "%8[0-9a-f] %" SCNd64 " %n", w->piece.id, &w->piece.count, &end) != 2 || end == 0) return NULL;
-  const bool good = strlen(w->piece.id) == ID_DIGITS && w->piece.count > 0 && w->piece.count <= SPTI_PIECES_MAX &&
-                    w->piece.count <= w->shape.nrhs && text[end] != '\0' && strchr(text + end, '/') == NULL;
-  return good ? text + end : NULL;
+  if (sscanf(text, "%8[0-9a-f] %" SCNd64 "%n", w->piece.id, &w->piece.count, &end) != 2 || text[end] != ' ') return NULL;
+  const char *base = text + end + 1;
+  const bool good = strlen(w->piece.id) == ID_DIGITS && w->piece.count > 0 && w->piece.count <= SPTI_PIECES_MAX && w->piece.count <= most &&
+                    *base != '\0' && strchr(base, '/') == NULL;
+  return good ? base : NULL;
 }
 
-sptrsm_status spti_writer_take_pieces(sptrsm_file_writer *w) {
-  const char *text = spti_io_journal_next(&w->journal, "pieces", NULL), *base = text != NULL ? read_record(w, text) : NULL;
+sptrsm_status spti_writer_take_pieces(sptrsm_file_writer *w, int64_t most) {
+  const char *text = spti_io_journal_next(&w->journal, "pieces", NULL), *base = text != NULL ? read_record(w, text, most) : NULL;
   free(w->piece.base);
   w->piece.base = NULL;
   if (base != NULL) return spti_io_copy(&w->piece.base, base);
@@ -95,12 +97,29 @@ sptrsm_status spti_writer_take_pieces(sptrsm_file_writer *w) {
 }
 
 sptrsm_status spti_writer_remove_pieces(const sptrsm_file_writer *w) {
+  sptrsm_status first = SPTRSM_OK;
   for (int64_t k = 0; k < w->piece.count; k++) {
     char *name;
     SPTI_IO_TRY(piece_name(&name, w, k));
-    sptrsm_status status = unlink(name) != 0 && spti_writer_is_file(name) ? spti_writer_system_failed(name) : SPTRSM_OK;
+    const int code = unlink(name) != 0 ? errno : 0;
+    if (code != 0 && first == SPTRSM_OK && spti_writer_is_file(name))
+      first = sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(code));
     free(name);
-    if (status != SPTRSM_OK) return status;
+  }
+  return first;
+}
+
+sptrsm_status spti_writer_refuse_piece(const sptrsm_file_writer *w, const char *path) {
+  struct stat given, own;
+  if (stat(path, &given) != 0) return SPTRSM_OK;
+  for (int64_t k = 0; k < w->piece.count; k++) {
+    char *name;
+    SPTI_IO_TRY(piece_name(&name, w, k));
+    const bool same = stat(name, &own) == 0 && own.st_dev == given.st_dev && own.st_ino == given.st_ino;
+    free(name);
+    if (same)
+      return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "%s: is a piece of %s, which is to be merged; choose another output", path,
+                              w->out.final);
   }
   return SPTRSM_OK;
 }
@@ -176,6 +195,13 @@ static void mark_text(char text[200], const sptrsm_file_writer *w, const piece *
            p->first + p->cols, w->shape.n, w->shape.nrhs);
 }
 
+/* A piece may be read by whom the part may be read by, which keeps the mode of an OUT that it replaces. */
+static sptrsm_status take_mode(const sptrsm_file_writer *w, const spti_io_output *out) {
+  struct stat s;
+  if (fstat(w->fd, &s) != 0) return spti_writer_system_failed(w->part);
+  return chmod(out->temp, s.st_mode & 07777) == 0 ? SPTRSM_OK : spti_writer_system_failed(out->temp);
+}
+
 static sptrsm_status create_piece(sptrsm_file_writer *w, piece *p) {
   sptrsm_save_options o = w->options;
   spti_io_output out;
@@ -184,7 +210,8 @@ static sptrsm_status create_piece(sptrsm_file_writer *w, piece *p) {
   o.force = 0;
   mark_text(mark, w, p);
   SPTI_IO_TRY(spti_io_output_begin(&out, p->name, &o));
-  sptrsm_status status = spti_writer_place_arrays(w, &out, p->cols, &p->X, &p->berr);
+  sptrsm_status status = take_mode(w, &out);
+  if (status == SPTRSM_OK) status = spti_writer_place_arrays(w, &out, p->cols, &p->X, &p->berr);
   if (status == SPTRSM_OK) status = spti_io_write_text(out.id, mark_name, mark, p->name);
   return spti_io_output_finish(&out, status);
 }

@@ -3,7 +3,7 @@
  * The records, in this order:
  *   format   version, size of the file, byte offsets of X and berr, shape, dataset
  *   pieces   where X is in several files (pieces.c): what is in their names, and their number; both byte
-            offsets are then the size of the file
+ *            offsets are then the size of the file
  *   bytes    offset and hex digits of the skeleton, that is of everything but X and berr; none counts behind `inputs`
  *   inputs   the caller's text about what the solution depends on
  *   done     columns on the disk, first and end; first, count and checksum of the last ones written; the caller's state of these
@@ -12,7 +12,7 @@
  * A part is recognised by its skeleton, compared byte by byte (before `end`), and by the checksum of its last columns; nothing is
  * changed before that. Then the skeleton is written back, which undoes a kill while HDF5 added the report.
  *
- * The complete file keeps `format`, `inputs` and the last `done` as an attribute, its digest, by which it is recognised when the
+ * The complete file keeps `format`, `pieces`, `inputs` and the last `done` as an attribute, its digest, by which it is recognised when the
  * same solution is asked for again.
  */
 #include "io/write/writer.h"
@@ -62,9 +62,9 @@ static sptrsm_status record_piece(sptrsm_file_writer *w, off_t at, size_t length
   return spti_io_journal_append(&w->journal, "bytes", text);
 }
 
-/* Records the bytes of the skeleton from begin to end. */
+/* Records the bytes of the skeleton from begin to end. That of a part with pieces has their names, of any length. */
 static sptrsm_status record_gap(sptrsm_file_writer *w, off_t begin, off_t end) {
-  if (end - begin > SKELETON_MAX)
+  if (w->piece.count == 0 && end - begin > SKELETON_MAX)
     return sptrsm_error_set(SPTRSM_ERR_INTERNAL, "%s: HDF5 left %lld bytes between data", w->part, (long long)(end - begin));
   for (off_t at = begin; at < end; at += PIECE) SPTI_IO_TRY(record_piece(w, at, (size_t)(end - at < PIECE ? end - at : PIECE)));
   return SPTRSM_OK;
@@ -113,9 +113,9 @@ sptrsm_status spti_writer_read_format(spti_writer_format *f, const sptrsm_file_w
   *f = (spti_writer_format){.shape = w->shape};
   const char *text = spti_io_journal_next(&w->journal, "format", NULL);
   if (text == NULL ||
-      sscanf(text, "%d size %" SCNd64 " X %" SCNd64 " berr %" SCNd64 " n %d nrhs %" SCNd64 " dtype %d layout %d name %n", &version, &size,
+      sscanf(text, "%d size %" SCNd64 " X %" SCNd64 " berr %" SCNd64 " n %d nrhs %" SCNd64 " dtype %d layout %d name%n", &version, &size,
              &X, &berr, &f->shape.n, &f->shape.nrhs, &dtype, &layout, &end) != 8 ||
-      end == 0 || version != JOURNAL_VERSION)
+      end == 0 || text[end] != ' ' || version != JOURNAL_VERSION)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
                             "%s: not a journal of this version; remove it and its part, or begin anew (--force without --resume or --part)",
                             w->journal_name);
@@ -124,7 +124,7 @@ sptrsm_status spti_writer_read_format(spti_writer_format *f, const sptrsm_file_w
   f->X = (off_t)X;
   f->berr = (off_t)berr;
   f->size = (off_t)size;
-  f->name = text + end;
+  f->name = text + end + 1; /* may itself begin with blanks */
   return SPTRSM_OK;
 }
 
@@ -143,7 +143,7 @@ sptrsm_status spti_writer_check_format(sptrsm_file_writer *w) {
   w->place.X = f.X;
   w->place.berr = f.berr;
   w->place.size = f.size;
-  return spti_writer_take_pieces(w);
+  return spti_writer_take_pieces(w, w->shape.nrhs);
 }
 
 static int digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; }
@@ -258,26 +258,33 @@ sptrsm_status spti_writer_restore(sptrsm_file_writer *w) {
 
 /* ---- a complete file ---- */
 
-sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *w) {
-  static const char *const words[] = {"format", "pieces", "inputs", "done"};
-  enum { WORDS = sizeof words / sizeof words[0] };
-  char *lines[WORDS] = {NULL};
+static const char *const digest_words[DIGEST_WORDS] = {
+    [DIGEST_FORMAT] = "format", [DIGEST_PIECES] = "pieces", [DIGEST_INPUTS] = "inputs", [DIGEST_DONE] = "done"};
+
+sptrsm_status spti_writer_digest_of(char **out, const char *const texts[DIGEST_WORDS], const char *where) {
+  char *lines[DIGEST_WORDS] = {NULL};
   size_t bytes = 1;
-  sptrsm_status status = spti_io_journal_reload(&w->journal);
-  for (int k = 0; k < WORDS && status == SPTRSM_OK; k++) {
-    const char *text = NULL, *next = NULL;
-    while ((next = spti_io_journal_next(&w->journal, words[k], text)) != NULL) text = next;
-    if (text == NULL && k == 1) continue; /* of one file */
-    status = spti_io_journal_line(&lines[k], words[k], text != NULL ? text : "", w->part);
+  sptrsm_status status = SPTRSM_OK;
+  for (int k = 0; k < DIGEST_WORDS && status == SPTRSM_OK; k++) {
+    if (texts[k] == NULL && k == DIGEST_PIECES) continue; /* there is one file */
+    status = spti_io_journal_line(&lines[k], digest_words[k], texts[k] != NULL ? texts[k] : "", where);
     if (status == SPTRSM_OK) bytes += strlen(lines[k]);
   }
-  if (status == SPTRSM_OK) status = spti_io_allocate(out, w->part, bytes);
+  if (status == SPTRSM_OK) status = spti_io_allocate(out, where, bytes);
   if (status == SPTRSM_OK) **out = '\0';
-  for (int k = 0; k < WORDS; k++) {
+  for (int k = 0; k < DIGEST_WORDS; k++) {
     if (status == SPTRSM_OK && lines[k] != NULL) strcat(*out, lines[k]);
     free(lines[k]);
   }
   return status;
+}
+
+sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *w) {
+  const char *texts[DIGEST_WORDS] = {NULL};
+  SPTI_IO_TRY(spti_io_journal_reload(&w->journal));
+  for (int k = 0; k < DIGEST_WORDS; k++)
+    for (const char *next = NULL; (next = spti_io_journal_next(&w->journal, digest_words[k], next)) != NULL;) texts[k] = next;
+  return spti_writer_digest_of(out, texts, w->part);
 }
 
 static sptrsm_status compare_with_file(sptrsm_file_writer *w, bool *complete) {

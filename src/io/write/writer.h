@@ -79,10 +79,11 @@ sptrsm_status spti_writer_remove_journal(const sptrsm_file_writer *);
 
 /* ---- pieces.c: X in several files ---- */
 
-enum { SPTI_PIECES_MAX = 1 << 16 };
+enum { SPTI_PIECES_MAX = 1000 };
 sptrsm_status spti_writer_begin_pieces(sptrsm_file_writer *); /* as many as the options say: chooses the names */
 sptrsm_status spti_writer_record_pieces(sptrsm_file_writer *);
-sptrsm_status spti_writer_take_pieces(sptrsm_file_writer *); /* takes number and names from the journal */
+/* Takes number and names from the journal. STRUCTURE: they are damaged, or more than `most`. */
+sptrsm_status spti_writer_take_pieces(sptrsm_file_writer *, int64_t most);
 /* Lets HDF5 write the skeleton of a part whose numbers are in pieces: virtual datasets over them. Closes the file. */
 sptrsm_status spti_writer_make_virtual(sptrsm_file_writer *);
 /* Opens a piece in place of the one before. writing: one without columns that are done is made where it is not there. */
@@ -90,7 +91,8 @@ sptrsm_status spti_writer_open_piece(sptrsm_file_writer *, int64_t number, bool 
 void spti_writer_close_piece(sptrsm_file_writer *);
 /* Checks that all pieces, or those with columns that are done, are there and of this solution. */
 sptrsm_status spti_writer_check_pieces(const sptrsm_file_writer *, bool all);
-sptrsm_status spti_writer_remove_pieces(const sptrsm_file_writer *);
+sptrsm_status spti_writer_remove_pieces(const sptrsm_file_writer *); /* all that it can; the error names the first that stays */
+sptrsm_status spti_writer_refuse_piece(const sptrsm_file_writer *, const char *path); /* ARGUMENT: the path leads to a piece */
 
 /* ---- done.c: the columns that are done ---- */
 
@@ -120,6 +122,9 @@ sptrsm_status spti_writer_check_format(sptrsm_file_writer *);
 sptrsm_status spti_writer_restore(sptrsm_file_writer *);
 /* The records by which a complete file is recognised, as text lines; the caller frees them. */
 sptrsm_status spti_writer_digest(char **out, sptrsm_file_writer *);
+/* The same of these texts; without DIGEST_PIECES for one file. */
+enum { DIGEST_FORMAT, DIGEST_PIECES, DIGEST_INPUTS, DIGEST_DONE, DIGEST_WORDS };
+sptrsm_status spti_writer_digest_of(char **out, const char *const texts[DIGEST_WORDS], const char *where);
 /* Whether OUT is the whole solution that the records are about. A file that is another one is no error; one that can't be read is, and so
  * is one of which a piece is missing. */
 sptrsm_status spti_writer_find_complete(sptrsm_file_writer *, bool *complete);

@@ -3,6 +3,8 @@
 #include "io/test_folder.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 
 enum { N = 5, NRHS = 7, PIECES = 3 };
 static sptrsm_layout layout;
+static const char *dataset = "/run/X";
 
 static double sample(int i, int k) { return 100.0 * k + i + 0.5; }
 
@@ -39,7 +42,7 @@ static sptrsm_status join(sptrsm_file_writer **w, int64_t pieces) {
   sptrsm_save_options o;
   sptrsm_save_options_init(&o);
   o.pieces = pieces;
-  o.path = "/run/X";
+  o.path = dataset;
   return sptrsm_file_writer_join(w, file, &shape, 1, "inputs", &o);
 }
 
@@ -178,6 +181,43 @@ Test(io_pieces, a_merge_may_remove_the_pieces) {
   check_whole(0);
 }
 
+static const char *stuck; /* a part of the names that can't be removed */
+
+/* Takes the place of the C library's unlink. */
+int unlink(const char *name) {
+  if (stuck == NULL || strstr(name, stuck) == NULL) return unlinkat(AT_FDCWD, name, 0);
+  errno = EPERM;
+  return -1;
+}
+
+Test(io_pieces, a_piece_that_cannot_be_removed_keeps_no_other) {
+  make();
+  stuck = "-1";
+  refused(merge(1), SPTRSM_ERR_IO, "-1: Operation not permitted: remove it by hand");
+  cr_assert(strstr(sptrsm_last_error(), "out.h5 is merged, but ") != NULL, "%s", sptrsm_last_error());
+  stuck = NULL;
+  cr_assert(count_files() == 2);
+  check_whole(0);
+}
+
+/* Another name of X or berr would stay virtual. */
+Test(io_pieces, a_merge_refuses_other_names) {
+  static const char *const names[] = {"X", "berr"};
+  make();
+  for (int k = 0; k < 2; k++) {
+    hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), run = H5Gopen2(f, "/run", H5P_DEFAULT);
+    cr_assert(H5Lcreate_hard(run, names[k], f, "other", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    H5Gclose(run), H5Fclose(f);
+    refused(merge(1), SPTRSM_ERR_STRUCTURE, k == 0 ? "X has another name in the file" : "berr has another name in the file");
+    f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
+    cr_assert(H5Ldelete(f, "other", H5P_DEFAULT) >= 0);
+    H5Fclose(f);
+  }
+  cr_assert(count_files() == 1 + PIECES);
+  must(merge(1));
+  check_whole(0);
+}
+
 /* ---- missing pieces ---- */
 
 static void remove_piece(int number) {
@@ -219,6 +259,17 @@ Test(io_pieces, a_piece_that_vanishes_is_not_made_again) {
   sptrsm_file_writer_close(w);
 }
 
+Test(io_pieces, a_dataset_may_begin_with_blanks) {
+  sptrsm_file_writer *w;
+  dataset = "  X";
+  must(join(&w, PIECES));
+  must(write_columns(w, 0, 2));
+  sptrsm_file_writer_close(w);
+  must(join(&w, PIECES));
+  must(write_columns(w, 2, 3));
+  sptrsm_file_writer_close(w);
+}
+
 /* ---- wrong use, wrong journals ---- */
 
 Test(io_pieces, wrong_use) {
@@ -226,7 +277,7 @@ Test(io_pieces, wrong_use) {
   sptrsm_file_merged m;
   sptrsm_save_options o;
   refused(join(&w, -1), SPTRSM_ERR_ARGUMENT, "-1 pieces");
-  refused(join(&w, 1 << 20), SPTRSM_ERR_ARGUMENT, "1048576 pieces; there are at most 65536");
+  refused(join(&w, 1 << 20), SPTRSM_ERR_ARGUMENT, "1048576 pieces; there are at most 1000");
   must(join(&w, 100)); /* a piece has a column at least */
   cr_assert(sptrsm_file_writer_pieces(w) == NRHS);
   refused(write_columns(w, 0, 2), SPTRSM_ERR_ARGUMENT, "columns 0:2 lie in more than one piece");
