@@ -83,6 +83,7 @@ typedef struct {
   void *X;
   int64_t nrhs;
   void *stream;
+  size_t device_memory; /* above 0: its hybrid memory mode, with factors in host memory, may take these bytes on the device */
 } compare_cudss_blocks;
 int compare_cudss_begin(cudss **out, const char *path, const factor_matrix *A, const compare_cudss_blocks *);
 int64_t compare_cudss_entries(cudss *); /* of its factors; -1: unknown */

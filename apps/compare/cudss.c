@@ -58,11 +58,21 @@ static int hand_over(cudss *c, const factor_matrix *A) {
   return code;
 }
 
+/* Factors stay in host memory, and `bytes` may be taken on the device; to be said before the analysis. */
+static int keep_on_host(cudss *c, size_t bytes) {
+  const int on = 1;
+  const int64_t limit = (int64_t)bytes;
+  int code = cudss_failed(c->config_set(c->config, CUDSS_HYBRID_MEMORY_MODE, &on, sizeof on), "the hybrid memory mode");
+  if (code != CLI_OK) return code;
+  return cudss_failed(c->config_set(c->config, CUDSS_HYBRID_DEVICE_MEMORY_LIMIT, &limit, sizeof limit), "the limit of device memory");
+}
+
 int compare_cudss_begin(cudss **out, const char *path, const factor_matrix *A, const compare_cudss_blocks *blocks) {
   cudss *c;
   int code = cudss_open(&c, path, blocks->stream);
   if (code != CLI_OK) return code;
   code = hand_over(c, A);
+  if (code == CLI_OK && blocks->device_memory > 0) code = keep_on_host(c, blocks->device_memory);
   if (code == CLI_OK) code = cudss_factorise(c, A->n, blocks->nrhs, blocks->B, blocks->X);
   if (code == CLI_OK) *out = c;
   else cudss_close(c);

@@ -1,6 +1,6 @@
 /* cudss_library.h -- cuDSS, which is loaded at run time from a path that the user gives; the build does not need it. The part of its
- * interface that is used is declared here, as the manual of version 1 describes it. All options keep their defaults, so there is no
- * iterative refinement. */
+ * interface that is used is declared here, as the manual of version 1 describes it. Options that are not set keep their
+ * defaults, so there is no iterative refinement. */
 #ifndef COMPARE_CUDSS_LIBRARY_H
 #define COMPARE_CUDSS_LIBRARY_H
 
@@ -9,7 +9,7 @@
 
 enum { CUDSS_R_64F = 1, CUDSS_R_32I = 10, CUDSS_ZERO_BASED = 0 };
 enum { CUDSS_GENERAL = 0, CUDSS_POSITIVE_DEFINITE = 3, CUDSS_FULL = 0, CUDSS_UPPER = 2 };
-enum { CUDSS_UBATCH_SIZE = 18, CUDSS_LU_NNZ = 1 };
+enum { CUDSS_HYBRID_MEMORY_MODE = 11, CUDSS_HYBRID_DEVICE_MEMORY_LIMIT = 12, CUDSS_UBATCH_SIZE = 18, CUDSS_LU_NNZ = 1 };
 
 typedef struct {
   void *library;

@@ -24,6 +24,7 @@ static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs
                            "  --reps R                      default 11\n"
                            "  --mkl libmkl_rt.so            MKL's two triangular solves and PARDISO, too\n"
                            "  --cudss libcudss.so.1         with --device cuda: cuDSS and its factors, too\n"
+                           "  --device-memory S             with --device cuda: bytes that may be taken there\n"
                            "  --refine                      refined too, and refined with single factors\n"
                            "  --no-native                   no other solvers on the host\n"
                            "  -q, -v, --help, --version\n"
@@ -39,15 +40,25 @@ enum {
   KEY_REPS,
   KEY_MKL,
   KEY_CUDSS,
+  KEY_DEVICE_MEMORY,
   KEY_REFINE,
   KEY_NO_NATIVE
 };
 
 static const struct argp_option options[] = {
-    {"with", KEY_WITH, "W", 0, "", 0},       {"ordering", KEY_ORDERING, "O", 0, "", 0},    {"nrhs", KEY_NRHS, "K", 0, "", 0},
-    {"threads", KEY_THREADS, "N", 0, "", 0}, {"device", KEY_DEVICE, "D", 0, "", 0},        {"methods", KEY_METHODS, "M", 0, "", 0},
-    {"reps", KEY_REPS, "R", 0, "", 0},       {"mkl", KEY_MKL, "FILE", 0, "", 0},           {"cudss", KEY_CUDSS, "FILE", 0, "", 0},
-    {"refine", KEY_REFINE, NULL, 0, "", 0},  {"no-native", KEY_NO_NATIVE, NULL, 0, "", 0}, {0},
+    {"with", KEY_WITH, "W", 0, "", 0},
+    {"ordering", KEY_ORDERING, "O", 0, "", 0},
+    {"nrhs", KEY_NRHS, "K", 0, "", 0},
+    {"threads", KEY_THREADS, "N", 0, "", 0},
+    {"device", KEY_DEVICE, "D", 0, "", 0},
+    {"methods", KEY_METHODS, "M", 0, "", 0},
+    {"reps", KEY_REPS, "R", 0, "", 0},
+    {"mkl", KEY_MKL, "FILE", 0, "", 0},
+    {"cudss", KEY_CUDSS, "FILE", 0, "", 0},
+    {"device-memory", KEY_DEVICE_MEMORY, "SIZE", 0, "", 0},
+    {"refine", KEY_REFINE, NULL, 0, "", 0},
+    {"no-native", KEY_NO_NATIVE, NULL, 0, "", 0},
+    {0},
 };
 
 /* ---- the command line ---- */
@@ -80,6 +91,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_REPS: s->reps = (int)cli_integer("--reps", text, 1, 100000); return 0;
   case KEY_MKL: s->mkl = text; return 0;
   case KEY_CUDSS: s->cudss = text; return 0;
+  case KEY_DEVICE_MEMORY: s->device_memory = cli_size("--device-memory", text); return 0;
   case KEY_REFINE: s->refine = true; return 0;
   case KEY_NO_NATIVE: s->no_native = true; return 0;
   case ARGP_KEY_ARG:
@@ -90,6 +102,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     if (s->input_count == 0) cli_usage("give a matrix");
     if (s->width_count == 0) cli_usage("--nrhs: give a number of right-hand sides");
     if (s->cudss && s->place != SPTRSM_CUDA) cli_usage("--cudss works on a GPU; add --device cuda");
+    if (s->device_memory && s->place != SPTRSM_CUDA) cli_usage("--device-memory is a limit on a GPU; add --device cuda");
     if (s->method_count == 0) s->methods[s->method_count++] = "auto";
     return 0;
   default: return ARGP_ERR_UNKNOWN;
@@ -154,6 +167,7 @@ int main(int argc, char **argv) {
   int code = cli_fail(bench_stream_create(&stream, s.place));
   if (code == CLI_OK) code = cli_fail(sptrsm_context_create(&context, s.place, 0, stream));
   if (code == CLI_OK && s.place == SPTRSM_HOST) code = cli_fail(sptrsm_context_set_threads(context, s.threads));
+  if (code == CLI_OK && s.device_memory > 0) code = cli_fail(sptrsm_context_set_memory_limit(context, s.device_memory));
   if (code == CLI_OK && !cli_quiet()) {
     bench_software(software, sizeof software);
     printf("%s; %s; f64, %d threads for the others, median of %d\n", software, sptrsm_context_describe(context), s.threads, s.reps);

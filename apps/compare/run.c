@@ -81,6 +81,7 @@ static int cudss_begin(solver *v, const problem_set *p) {
   v->kind = CUDSS;
   int code = cli_fail(blocks_begin(v, p, SPTRSM_COL_MAJOR));
   compare_cudss_blocks blocks = {.B = v->B.data, .X = v->X.data, .nrhs = p->nrhs, .stream = p->stream};
+  blocks.device_memory = p->s->device_memory;
   if (code == CLI_OK) code = compare_cudss_begin(&v->cudss, p->s->cudss, p->A, &blocks);
   if (code == CLI_OK)
     snprintf(v->name, sizeof v->name, "cuDSS (%lld entries of its own), F order", (long long)compare_cudss_entries(v->cudss));

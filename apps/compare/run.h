@@ -13,6 +13,7 @@ typedef struct {
   int input_count, method_count, width_count, threads, reps;
   int64_t widths[WIDTHS_MAX];
   bool no_native, refine;
+  size_t device_memory; /* 0: no limit */
   sptrsm_place place;
   factor_request request;
 } compare_settings;

@@ -117,6 +117,7 @@ test_factor_compare() {
   run compare_factors grid.mtx --nrhs 1,3 --reps 1 --with cholmod --no-native
   code 0
   check; [ "$(grep -c '^  CHOLMOD' stdout)$(grep -c '^  sptrsm' stdout)$(grep -cE '^ [13] right-hand sides?$' stdout)" = 042 ] || fail "expected ours twice, with two numbers of right-hand sides"
+  rejects 2 "--device-memory is a limit on a GPU" compare_factors grid.mtx --device-memory 1G
   rejects 2 "--cudss works on a GPU" compare_factors grid.mtx --cudss none.so
   run compare_factors grid.mtx --mkl none.so
   code 2
