@@ -4,6 +4,7 @@
  * main.c      the program: options, matrices
  * run.h, run.c  one matrix with one library's factors: all solvers, in alternating repetitions
  * table.c     the rows of a run, and the summary of all
+ * csr.c       A by rows
  * check.c     the residual of a solution
  * native.c    CHOLMOD, UMFPACK and KLU solve with their own factors
  * cxsparse.c  CXSparse's loops over the triangles of the factor set
@@ -55,6 +56,14 @@ typedef struct {
   int threads;
 } compare_share;
 int compare_share_columns(compare_columns *solve, void *self, const compare_share *);
+
+/* A by rows from its columns, or of a symmetric A the upper triangle; option: named in messages. To be freed after a failure, too. */
+typedef struct {
+  int32_t *ptr, *idx;
+  double *val;
+} compare_csr;
+int compare_csr_make(compare_csr *out, const factor_matrix *A, bool upper, const char *option);
+void compare_csr_free(compare_csr *);
 
 /* The largest ||b - A x|| / (||A|| ||x|| + ||b||) of all columns, in Frobenius norms; NaN if one is NaN. B and X: column-major, ld = n. */
 int compare_residual(double *out, const factor_matrix *A, const double *B, const double *X, int64_t nrhs);

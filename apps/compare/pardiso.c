@@ -16,8 +16,7 @@ typedef void pardiso_function(void *pt[64], const int *maxfct, const int *mnum, 
 typedef struct {
   pardiso_function *call;
   void *pt[64];
-  int *ptr, *idx;
-  double *val;
+  compare_csr A; /* of a symmetric matrix the upper triangle */
   int n, type, iparm[64];
   bool begun;
 } pardiso_state;
@@ -25,7 +24,8 @@ typedef struct {
 static int run_phase(pardiso_state *s, int phase, const double *B, double *X, int64_t nrhs) {
   const int one = 1, quiet = 0, columns = (int)nrhs;
   int error = 0;
-  s->call(s->pt, &one, &one, &s->type, &phase, &s->n, s->val, s->ptr, s->idx, NULL, &columns, s->iparm, &quiet, (double *)B, X, &error);
+  s->call(s->pt, &one, &one, &s->type, &phase, &s->n, s->A.val, s->A.ptr, s->A.idx, NULL, &columns, s->iparm, &quiet, (double *)B, X,
+          &error);
   if (error) cli_error("PARDISO: error %d", error);
   return error ? CLI_INTERNAL : CLI_OK;
 }
@@ -33,36 +33,8 @@ static int run_phase(pardiso_state *s, int phase, const double *B, double *X, in
 static void pardiso_end(void *self) {
   pardiso_state *s = self;
   if (s->begun) run_phase(s, END, NULL, NULL, 1);
-  free(s->ptr);
-  free(s->idx);
-  free(s->val);
+  compare_csr_free(&s->A);
   free(s); /* MKL stays loaded: its threads would crash without it */
-}
-
-/* A by rows from its columns; of a symmetric matrix from the diagonal on. */
-static int take_rows(pardiso_state *s, const factor_matrix *A, bool symmetric) {
-  const int64_t nnz = A->ptr[A->n];
-  if (nnz > INT32_MAX) {
-    cli_error("--mkl: %lld entries are more than its 32-bit offsets take", (long long)nnz);
-    return CLI_USAGE;
-  }
-  s->ptr = calloc((size_t)A->n + 2, sizeof *s->ptr);
-  s->idx = malloc(((size_t)nnz + 1) * sizeof *s->idx);
-  s->val = malloc(((size_t)nnz + 1) * sizeof *s->val);
-  if (!s->ptr || !s->idx || !s->val) return factor_no_memory("PARDISO");
-  int *next = s->ptr + 1; /* becomes the end of each row, which is the beginning of the one after it */
-  for (int32_t j = 0; j < A->n; j++)
-    for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++)
-      if (!symmetric || A->idx[p] <= j) next[A->idx[p] + 1]++;
-  for (int32_t i = 0; i < A->n; i++) next[i + 1] += next[i];
-  for (int32_t j = 0; j < A->n; j++)
-    for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++) {
-      if (symmetric && A->idx[p] > j) continue;
-      int at = next[A->idx[p]]++;
-      s->idx[at] = j;
-      s->val[at] = A->val[p];
-    }
-  return CLI_OK;
 }
 
 static int pardiso_begin(void **self, const compare_case *c, int form) {
@@ -83,7 +55,7 @@ static int pardiso_begin(void **self, const compare_case *c, int form) {
   set_threads(c->threads);
   s->n = c->A->n;
   s->type = positive ? POSITIVE : UNSYMMETRIC;
-  int code = take_rows(s, c->A, positive);
+  int code = compare_csr_make(&s->A, c->A, positive, "--mkl");
   if (code != CLI_OK) return code;
   s->iparm[OWN_VALUES] = 1;
   s->iparm[ORDERING] = 2;               /* METIS */

@@ -1,0 +1,35 @@
+/* csr.c -- A by rows with 32-bit offsets, for solvers that take it so. */
+#include <stdlib.h>
+
+#include "compare/compare.h"
+
+/* Rows are counted in ptr[i+2], and filling advances ptr[i+1], so that in the end ptr[i] is the start of row i. */
+int compare_csr_make(compare_csr *out, const factor_matrix *A, bool upper, const char *option) {
+  int64_t nnz = A->ptr[A->n];
+  if (nnz > INT32_MAX) {
+    cli_error("%s: %lld entries are more than 32-bit offsets take", option, (long long)nnz);
+    return CLI_USAGE;
+  }
+  out->ptr = calloc((size_t)A->n + 2, sizeof *out->ptr);
+  out->idx = malloc(((size_t)nnz + 1) * sizeof *out->idx);
+  out->val = malloc(((size_t)nnz + 1) * sizeof *out->val);
+  if (!out->ptr || !out->idx || !out->val) return factor_no_memory("the rows of A");
+  for (int32_t j = 0; j < A->n; j++)
+    for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++)
+      if (!upper || A->idx[p] <= j) out->ptr[A->idx[p] + 2]++;
+  for (int32_t i = 0; i < A->n; i++) out->ptr[i + 2] += out->ptr[i + 1];
+  for (int32_t j = 0; j < A->n; j++)
+    for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++) {
+      if (upper && A->idx[p] > j) continue;
+      int32_t at = out->ptr[A->idx[p] + 1]++;
+      out->idx[at] = j;
+      out->val[at] = A->val[p];
+    }
+  return CLI_OK;
+}
+
+void compare_csr_free(compare_csr *a) {
+  free(a->ptr);
+  free(a->idx);
+  free(a->val);
+}
