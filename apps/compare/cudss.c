@@ -1,5 +1,7 @@
 /* cudss.c -- cuDSS on the GPU (cudss_library.h): the same matrix, but with its own ordering and factors. The matrix is CSR with 32-bit
  * indices; of a positive definite one, the upper triangle. */
+#include <stdio.h>
+
 #include "bench/machine/machine.h"
 #include "compare/compare.h"
 
@@ -19,12 +21,23 @@ static int hand_over(cudss *c, const factor_matrix *A) {
   return code;
 }
 
-/* Factors stay in host memory, and `bytes` may be taken on the device; to be said before the analysis. */
-static int keep_on_host(cudss *c, size_t bytes) {
+/* Factors stay in host memory; to be said before the analysis. */
+static int keep_on_host(cudss *c) {
   const int on = 1;
-  const int64_t limit = (int64_t)bytes;
-  int code = cudss_failed(c->config_set(c->config, CUDSS_HYBRID_MEMORY_MODE, &on, sizeof on), "the hybrid memory mode");
+  return cudss_failed(c->config_set(c->config, CUDSS_HYBRID_MEMORY_MODE, &on, sizeof on), "the hybrid memory mode");
+}
+
+/* The analysis tells the least that it can do with on the device; it gets that if `bytes` are less. */
+static int limit_memory(cudss *c, size_t bytes) {
+  int64_t least = 0, limit = (int64_t)bytes;
+  size_t written;
+  int code = cudss_failed(c->data_get(c->handle, c->data, CUDSS_HYBRID_DEVICE_MEMORY_MIN, &least, sizeof least, &written),
+                          "the least device memory of the hybrid mode");
   if (code != CLI_OK) return code;
+  if (limit < least) {
+    fprintf(stderr, "compare_factors: cuDSS needs %.0f MB on the device in its hybrid memory mode, and gets them\n", (double)least / 1e6);
+    limit = least;
+  }
   return cudss_failed(c->config_set(c->config, CUDSS_HYBRID_DEVICE_MEMORY_LIMIT, &limit, sizeof limit), "the limit of device memory");
 }
 
@@ -33,8 +46,11 @@ int compare_cudss_begin(cudss **out, const char *path, const factor_matrix *A, c
   int code = cudss_open(&c, path, blocks->stream);
   if (code != CLI_OK) return code;
   code = hand_over(c, A);
-  if (code == CLI_OK && blocks->device_memory > 0) code = keep_on_host(c, blocks->device_memory);
-  if (code == CLI_OK) code = cudss_factorise(c, A->n, blocks->nrhs, blocks->B, blocks->X);
+  const bool hybrid = blocks->device_memory > 0;
+  if (code == CLI_OK && hybrid) code = keep_on_host(c);
+  if (code == CLI_OK) code = cudss_analyse(c, A->n, blocks->nrhs, blocks->B, blocks->X);
+  if (code == CLI_OK && hybrid) code = limit_memory(c, blocks->device_memory);
+  if (code == CLI_OK) code = cudss_factorise(c);
   if (code == CLI_OK) *out = c;
   else cudss_close(c);
   return code;

@@ -64,12 +64,13 @@ static int execute(cudss *c, int phase, const char *what) {
   return cudss_failed(c->execute(c->handle, phase, c->config, c->data, c->A, c->X, c->B), what);
 }
 
-int cudss_factorise(cudss *c, int64_t n, int64_t nrhs, const void *B, void *X) {
+int cudss_analyse(cudss *c, int64_t n, int64_t nrhs, const void *B, void *X) {
   int code = cudss_failed(c->dense(&c->B, n, nrhs, n, B, CUDSS_R_64F, COL_MAJOR), "B");
   if (code == CLI_OK) code = cudss_failed(c->dense(&c->X, n, nrhs, n, X, CUDSS_R_64F, COL_MAJOR), "X");
-  if (code == CLI_OK) code = execute(c, ANALYSIS, "analysis");
-  return code == CLI_OK ? execute(c, FACTORIZATION, "factorisation") : code;
+  return code == CLI_OK ? execute(c, ANALYSIS, "analysis") : code;
 }
+
+int cudss_factorise(cudss *c) { return execute(c, FACTORIZATION, "factorisation"); }
 
 int cudss_solve(cudss *c) { return execute(c, SOLVE, "solve"); }
 

@@ -9,7 +9,8 @@
 
 enum { CUDSS_R_64F = 1, CUDSS_R_32I = 10, CUDSS_ZERO_BASED = 0 };
 enum { CUDSS_GENERAL = 0, CUDSS_POSITIVE_DEFINITE = 3, CUDSS_FULL = 0, CUDSS_UPPER = 2 };
-enum { CUDSS_HYBRID_MEMORY_MODE = 11, CUDSS_HYBRID_DEVICE_MEMORY_LIMIT = 12, CUDSS_UBATCH_SIZE = 18, CUDSS_LU_NNZ = 1 };
+enum { CUDSS_HYBRID_MEMORY_MODE = 11, CUDSS_HYBRID_DEVICE_MEMORY_LIMIT = 12, CUDSS_UBATCH_SIZE = 18 }; /* of a configuration */
+enum { CUDSS_LU_NNZ = 1, CUDSS_HYBRID_DEVICE_MEMORY_MIN = 10 };                                        /* of data */
 
 typedef struct {
   void *library;
@@ -30,8 +31,9 @@ typedef struct {
 /* All return exit codes and say what failed. The caller makes A from ptr, idx and val, which cudss_close frees. */
 int cudss_open(cudss **out, const char *path, void *stream);
 int cudss_failed(int status, const char *what);
-/* Analysis and factorisation of A. B and X are column-major, without gaps, in device memory. */
-int cudss_factorise(cudss *, int64_t n, int64_t nrhs, const void *B, void *X);
+/* The analysis of A, then its factorisation. B and X are column-major, without gaps, in device memory. */
+int cudss_analyse(cudss *, int64_t n, int64_t nrhs, const void *B, void *X);
+int cudss_factorise(cudss *);
 int cudss_solve(cudss *); /* queued on the stream */
 void cudss_close(cudss *);
 

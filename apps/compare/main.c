@@ -167,7 +167,6 @@ int main(int argc, char **argv) {
   int code = cli_fail(bench_stream_create(&stream, s.place));
   if (code == CLI_OK) code = cli_fail(sptrsm_context_create(&context, s.place, 0, stream));
   if (code == CLI_OK && s.place == SPTRSM_HOST) code = cli_fail(sptrsm_context_set_threads(context, s.threads));
-  if (code == CLI_OK && s.device_memory > 0) code = cli_fail(sptrsm_context_set_memory_limit(context, s.device_memory));
   if (code == CLI_OK && !cli_quiet()) {
     bench_software(software, sizeof software);
     printf("%s; %s; f64, %d threads for the others, median of %d\n", software, sptrsm_context_describe(context), s.threads, s.reps);

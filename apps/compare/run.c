@@ -53,11 +53,19 @@ static sptrsm_status blocks_begin(solver *v, const problem_set *p, sptrsm_layout
   return status == SPTRSM_OK ? bench_memory(&v->X.data, place, bytes, NULL) : status;
 }
 
+/* A limit of device memory is for one solver, so each has a context of its own then. */
+static sptrsm_status limited_context(solver *v, const problem_set *p) {
+  const sptrsm_status status = sptrsm_context_create(&v->limited, p->s->place, 0, p->stream);
+  return status == SPTRSM_OK ? sptrsm_context_set_memory_limit(v->limited, p->s->device_memory) : status;
+}
+
 static int own_begin(solver *v, const problem_set *p, compare_own_kind kind, const char *method, sptrsm_layout layout) {
   v->kind = OWN;
   v->own = kind;
   int code = cli_fail(blocks_begin(v, p, layout));
-  compare_own_request r = {.context = p->context, .kind = kind, .method = method, .layout = layout, .nrhs = p->nrhs};
+  if (code == CLI_OK && p->s->device_memory > 0) code = cli_fail(limited_context(v, p));
+  compare_own_request r = {
+      .context = v->limited ? v->limited : p->context, .kind = kind, .method = method, .layout = layout, .nrhs = p->nrhs};
   return code == CLI_OK ? compare_own_begin(&v->direct, v->name, &r, &p->set, p->A) : code;
 }
 
@@ -93,6 +101,7 @@ static void solver_end(solver *v) {
   compare_mkl_end(v->mkl);
   cudss_close(v->cudss);
   sptrsm_direct_destroy(v->direct);
+  sptrsm_context_destroy(v->limited);
   bench_memory_free(v->B.data, v->B.place);
   bench_memory_free(v->X.data, v->X.place);
   bench_timer_destroy(v->timer);

@@ -40,6 +40,7 @@ typedef struct {
   compare_mkl *mkl;
   cudss *cudss;
   sptrsm_direct *direct;
+  sptrsm_context *limited; /* of `direct`; NULL: the one of all */
   compare_own_kind own;
   sptrsm_block B, X; /* in the memory where sptrsm_direct or cuDSS works */
   bench_timer *timer;

@@ -39,5 +39,6 @@ int batch_cudss_begin(batch_solver *s, const batch_problem *p, const batch_block
     code = cudss_failed(c->csr(&c->A, n, n, nnz, c->ptr, NULL, c->idx, c->val, CUDSS_R_32I, CUDSS_R_32I, CUDSS_R_64F, CUDSS_GENERAL,
                                CUDSS_FULL, CUDSS_ZERO_BASED),
                         "the matrix");
-  return code == CLI_OK ? cudss_factorise(c, n, blocks->nrhs, blocks->B, blocks->X) : code;
+  if (code == CLI_OK) code = cudss_analyse(c, n, blocks->nrhs, blocks->B, blocks->X);
+  return code == CLI_OK ? cudss_factorise(c) : code;
 }

@@ -3,9 +3,22 @@
  * faster. So the fastest worker that has not left never leaves, and all columns are taken. */
 #include "core/multi/share.h"
 
-/* Of all columns each worker may take an equal part first, so that equal workers are done with one chunk each if it is large enough. */
-static int64_t chunk_of(const spti_share_worker *w, int64_t columns, int64_t all, int count) {
-  const int64_t part = w->solved > 0 ? columns : all, fair = ((part - 1) / count / w->panel + 1) * w->panel;
+/* What a worker does of the work of all, by their rates; equal parts until all rates are known. */
+static double part_of(const spti_share_worker *workers, int count, int me) {
+  double sum = 0;
+  for (int k = 0; k < count; k++) {
+    if (workers[k].rate <= 0) return 1.0 / count;
+    sum += workers[k].rate;
+  }
+  return workers[me].rate / sum;
+}
+
+/* At first a worker may take its part of all columns, so that all are done with one chunk each if it is large enough, later its part of
+ * those that are left. */
+static int64_t chunk_of(const spti_share_worker *workers, int count, int me, int64_t columns, int64_t all) {
+  const spti_share_worker *w = &workers[me];
+  const double part = part_of(workers, count, me) * (double)(w->solved > 0 ? columns : all);
+  const int64_t panels = (int64_t)(part / (double)w->panel + 0.5), fair = (panels > 0 ? panels : 1) * w->panel;
   const int64_t chunk = fair < w->chunk ? fair : w->chunk;
   return chunk < columns ? chunk : columns;
 }
@@ -23,7 +36,7 @@ static bool another_is_faster(const spti_share_worker *workers, int count, int m
 bool spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, int count, int me, int64_t *next, int64_t all) {
   const int64_t columns = all - *next;
   if (columns <= 0) return false;
-  const int64_t chunk = chunk_of(&workers[me], columns, all, count);
+  const int64_t chunk = chunk_of(workers, count, me, columns, all);
   workers[me].left = another_is_faster(workers, count, me, chunk, columns);
   if (workers[me].left) return false;
   *begin = *next;
@@ -32,7 +45,7 @@ bool spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, i
 }
 
 void spti_share_begin(spti_share_worker *w) {
-  if (w->solved == 0) w->rate *= 2;
+  if (w->solved == 0) w->rate *= 1.125;
   w->solved = 0;
 }
 

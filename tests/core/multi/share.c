@@ -69,6 +69,16 @@ Test(share, equal_workers_end_together_and_a_slow_one_keeps_nobody_waiting) {
   cr_assert_eq(pair[1].solved, 0);
 }
 
+/* A worker with a fifth of the other's speed takes a sixth of the columns, and not all that its chunk holds. */
+Test(share, known_speeds_decide_the_parts) {
+  spti_share_worker w[2] = {{.panel = 256, .chunk = 1024}, {.panel = 32, .chunk = 1024}};
+  const double speeds[2] = {80, 16};
+  outcome o = {0};
+  for (int call = 0; call < 3; call++) o = simulate(w, speeds, 2, 4096);
+  cr_assert(o.end <= 4096 / 80.0, "the fast one alone needs %g, both %g", 4096 / 80.0, o.end);
+  cr_assert(w[1].solved >= 640 && w[1].solved <= 736, "%d columns", (int)w[1].solved);
+}
+
 /* It was slow once, and takes columns again some calls later. */
 Test(share, a_worker_that_took_nothing_is_tried_again) {
   spti_share_worker w[2] = {{.panel = 8, .chunk = 64}, {.panel = 8, .chunk = 64}};
@@ -76,8 +86,8 @@ Test(share, a_worker_that_took_nothing_is_tried_again) {
   simulate(w, speeds, 2, 1000);
   w[1].rate = 1e-3;
   int calls = 0;
-  for (; calls < 20 && (calls == 0 || w[1].solved == 0); calls++) simulate(w, speeds, 2, 1000);
-  cr_assert(calls > 1 && calls < 15, "%d calls", calls);
+  for (; calls < 40 && (calls == 0 || w[1].solved == 0); calls++) simulate(w, speeds, 2, 1000);
+  cr_assert(calls > 10 && calls < 30, "%d calls", calls);
   simulate(w, speeds, 2, 1000);
   cr_assert(w[1].solved >= 400, "%d columns", (int)w[1].solved);
 }

@@ -113,7 +113,7 @@ static sptrsm_sparse joined_triangle(const spti_joined_set *set, const sptrsm_ba
 
 /* All items have their rows in a panel, and a solve keeps several blocks of that size: the joined panel, the solver's own, one for blocks
  * in host memory, and two for each plan of `gather`. */
-enum { WORKSPACE_BYTES = 1 << 28, PANEL_LEAST = 8, PANEL_MOST = 256, BLOCKS = 3, BLOCKS_OF_PLAN = 2 };
+enum { WORKSPACE_BYTES = 1 << 28, PANEL_LEAST = 32 /* lanes of a warp */, PANEL_MOST = 256, BLOCKS = 3, BLOCKS_OF_PLAN = 2 };
 
 /* The set's part of what options.memory_limit, or else WORKSPACE_BYTES, allows to all sets. */
 static int64_t share_of(const spti_joined_set *set, const sptrsm_batch *b) {
@@ -124,7 +124,7 @@ static int64_t share_of(const spti_joined_set *set, const sptrsm_batch *b) {
   return rows > 0 ? (int64_t)(all * (set->first[set->members] / rows)) : (int64_t)all;
 }
 
-/* Unless options.panel says it, the panel is the widest of 256, 128, ... 8 columns with which all blocks keep within the set's share; 8
+/* Unless options.panel says it, the panel is the widest of 256, 128, 64 and 32 columns with which all blocks keep within the set's share; 32
  * columns may exceed it, if options.memory_limit says nothing else. The solver may use what the joined panel leaves, also for the plans
  * that it makes later. */
 static void bound_workspace(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {

@@ -8,8 +8,10 @@
 #include "trsm/block/gpu/streamed/streamed.h"
 
 /* A piece takes this part of the memory limit: two buffers, and what new values need for a piece, are to leave most of it to right-hand
- * sides, also where L and U stream. Without a limit, this many bytes. Pieces of some megabytes are copied at full speed. */
-enum { SHARE_OF_LIMIT = 32, PIECE_BYTES = 64 << 20 };
+ * sides, also where L and U stream. It takes up to twice that if it holds fewer than PANELS_WORTHWHILE of the widest panels, since a kernel that solves with
+ * one or two of them keeps few multiprocessors busy, and then takes longer than the copy. Without a limit, this many bytes. Pieces of some
+ * megabytes are copied at full speed. */
+enum { SHARE_OF_LIMIT = 32, PANELS_WORTHWHILE = 4, PIECE_BYTES = 64 << 20 };
 enum { TIMES_THE_MATRIX = 64, NEVER_TOO_LARGE = 1 << 28 /* bytes; both as in block's analysis */ };
 
 /* ---- a piece in memory ---- */
@@ -201,11 +203,24 @@ static spti_streamed_piece cut_piece(const spti_streamed *s, const sptrsm_plan *
   return p;
 }
 
+static size_t widest_panel_bytes(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
+  size_t widest = 0;
+  for (int32_t panel = 0; panel < s->found.count; panel++) {
+    int64_t totals[SPTI_BLOCK_TOTALS] = {0};
+    add_panel(totals, s, c, panel);
+    const size_t bytes = image_bytes(s, plan, 1, totals);
+    if (bytes > widest) widest = bytes;
+  }
+  return widest;
+}
+
 static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
   int64_t totals[SPTI_BLOCK_TOTALS] = {0};
   for (int32_t panel = 0; panel < s->found.count; panel++) add_panel(totals, s, c, panel);
   if (s->pieces > 0) return image_bytes(s, plan, s->found.count, totals) / (size_t)s->pieces;
-  return plan->context->memory_limit > 0 ? plan->context->memory_limit / SHARE_OF_LIMIT : PIECE_BYTES;
+  if (plan->context->memory_limit == 0) return PIECE_BYTES;
+  const size_t share = plan->context->memory_limit / SHARE_OF_LIMIT, wide = PANELS_WORTHWHILE * widest_panel_bytes(s, plan, c);
+  return wide < share ? share : wide < 2 * share ? wide : 2 * share;
 }
 
 static sptrsm_status cut_pieces(spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
