@@ -1,6 +1,6 @@
-/* column.tmpl.h -- the kernel of rows.tmpl.h for one right-hand side of a real type, whose values lie side by side. The number of entries of
- * a row bounds its time there, so the loop does nothing but what a sum needs: no stride, and four products at once, of which the sum waits
- * for none. The terms keep their order, so the bits are those of the other kernels. */
+/* column.tmpl.h -- the kernel of rows.tmpl.h for one right-hand side of a real type, whose values lie side by side. There is no other
+ * column to hide the instructions of an entry behind, so the loop has no stride and forms four products before the sum takes them. The
+ * terms keep their order, so the bits are those of the other kernels. */
 
 /* step: 1 forward, -1 backward, a constant in every call. rows: as in spti_levelset_rows. */
 static inline __attribute__((always_inline)) void NAME(column_in)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, T *w,
