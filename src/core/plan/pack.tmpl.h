@@ -49,6 +49,20 @@ static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, co
   }
 }
 
+/* Rows [r0, r1) of one right-hand side, scaled: quotients of neighbours first, so that vectors divide them. */
+static __attribute__((noinline)) void NAME(scale_column_in)(const spti_panel *W, const spti_columns *B, const spti_edge *e, int32_t r0,
+                                                            int32_t r1) {
+  T scaled[TILE], *w = W->data;
+  const T *b = (const T *)B->data + r0 * B->row_stride;
+  const double *s = e->scale + r0;
+  const int32_t count = r1 - r0;
+  if (B->row_stride == 1 && e->divide)
+    for (int32_t r = 0; r < count; r++) scaled[r] = b[r] / (R)s[r];
+  else
+    for (int32_t r = 0; r < count; r++) scaled[r] = NAME(scaled)(b[r * B->row_stride], &s[r], e->divide, NULL);
+  for (int32_t r = 0; r < count; r++) w[(e->inverse ? e->inverse[r0 + r] : r0 + r) * W->ld] = scaled[r];
+}
+
 /* Rows [r0, r0 + TILE) of B: copied, then scaled and padded while they are in cache. */
 static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const spti_columns *B, const spti_edge *e, const void *alpha) {
   const T *b = B->data;
@@ -61,6 +75,9 @@ static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const sp
       if (r < n - AHEAD) prefetch(b + (r + AHEAD) * B->row_stride, row_bytes);
       memcpy((T *)W->data + (to ? to[r] : r) * W->ld, b + r * B->row_stride, row_bytes);
     }
+  } else if (e->scale && W->width == 1) {
+    NAME(scale_column_in)(W, B, e, r0, r1);
+    scaled = 1;
   } else {
     for (int count; (count = W->width - scaled < STREAMS ? (W->width - scaled) & ~1 : STREAMS) > 0; scaled += count)
       NAME(scale_in)(W, B, e, r0, r1, scaled, count);

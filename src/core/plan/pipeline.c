@@ -65,13 +65,13 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 /* ---- memory ---- */
 
-enum { NARROW = 16, NARROW_BYTES = 32 << 20 };
+enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns for which a thread is worth while */ };
 
-/* A slab for each thread; where the number of right-hand sides is known, no more than one for every 8 of them. */
+/* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them. */
 static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
   if (context->place == SPTRSM_CUDA) return 1;
   int threads = spti_team_threads(context->team);
-  int64_t useful = nrhs_hint > 0 ? (nrhs_hint - 1) / 8 + 1 : threads;
+  int64_t useful = nrhs_hint > 0 ? (nrhs_hint - 1) / SHARE_LEAST + 1 : threads;
   return useful < threads ? (int)useful : threads;
 }
 
@@ -145,11 +145,12 @@ static int team(const spti_pipeline *pipe) {
   return most;
 }
 
-/* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of
- * slabs. */
-static int32_t slab_width(int32_t most, int64_t nrhs, int threads) {
+/* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of slabs. Where there are
+ * fewer columns than that for each thread, a multiple of SHARE_LEAST, unless threads share a slab. */
+static int32_t slab_width(int32_t most, int64_t nrhs, int threads, bool shares) {
+  const int64_t unit = nrhs < (int64_t)8 * threads && !shares ? SHARE_LEAST : 8;
   int64_t rounds = (nrhs - 1) / ((int64_t)most * threads) + 1, slabs = rounds * threads;
-  int64_t share = ((nrhs - 1) / slabs + 8) / 8 * 8;
+  int64_t share = ((nrhs - 1) / slabs + unit) / unit * unit;
   return share < most ? (int32_t)share : most;
 }
 
@@ -191,7 +192,7 @@ static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *pane
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
   const bool by_columns = B->layout == SPTRSM_COL_MAJOR && X->layout == SPTRSM_COL_MAJOR;
   host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X};
-  run.width = slab_width(by_columns ? panels->narrow : panels->panel, B->nrhs, owners);
+  run.width = slab_width(by_columns ? panels->narrow : panels->panel, B->nrhs, owners, team(pipe) > 1);
   const int64_t slabs = (B->nrhs - 1) / run.width + 1;
   atomic_init(&run.result, SPTRSM_OK);
   if (slabs == 1 && team(pipe) > 1 && ready > 1) run.inside = threads; /* threads with slabs of their own are faster than such as share */

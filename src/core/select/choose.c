@@ -128,6 +128,14 @@ static const row table[] = {
      .deterministic = true,
      .method = "syncfree-csr:order=level",
      .reason = "on a GPU: rows where they stand, in level order"},
+    /* one column does not use a value of a supernode again, so supernodes save indices only, and pay for added zeros */
+    {.name = "host-one",
+     .place = SPTRSM_HOST,
+     .deterministic = true,
+     .nrhs = {1, 1},
+     .chained = {0, 0.75},
+     .method = "levelset",
+     .reason = "on the host: one right-hand side, not enough entries in supernodes"},
     /* share of entries in supernodes: at 0.7 both are as fast, at 0.45 levelset is faster */
     {.name = "host-chained",
      .place = SPTRSM_HOST,

@@ -1,5 +1,6 @@
 /* parts.c -- levelset on the host, beyond the conformance test: the kernels of each instruction set, and its parameters. */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "support/oracle.h"
 #include "support/solver.h"
@@ -33,6 +34,40 @@ Test(levelset_parts, instruction_sets_give_the_same_bits) {
     cr_assert(test_block_same_bits(&X, &expected));
     test_block_free(&X);
     test_block_free(&expected);
+    test_block_free(&B);
+    test_system_free(&system);
+  }
+}
+
+/* Column `column` of a row-major block, bit by bit. */
+static bool is_column(const test_block *one, const test_block *many, int64_t column) {
+  const size_t bytes = sptrsm_dtype_bytes(one->block.dtype);
+  bool same = true;
+  for (int32_t i = 0; i < one->block.n && same; i++)
+    same = memcmp((const char *)one->block.data + (size_t)i * bytes,
+                  (const char *)many->block.data + (size_t)(i * many->block.ld + column) * bytes, bytes) == 0;
+  return same;
+}
+
+/* One right-hand side has a kernel of its own: forward and backward, with and without a diagonal. */
+Test(levelset_parts, one_column_has_the_bits_that_it_has_in_a_block) {
+  for (int kind = 0; kind < 16; kind++) {
+    const sptrsm_dtype dtype = (sptrsm_dtype)(kind / 4);
+    test_system system = test_system_make(TEST_RANDOM, 300, SPTRSM_CSR, dtype, kind % 2 ? SPTRSM_LOWER : SPTRSM_UPPER,
+                                          kind / 2 % 2 ? TEST_UNIT_IMPLICIT : TEST_NONUNIT, 11);
+    test_block B = test_block_make(300, 5, dtype, SPTRSM_ROW_MAJOR, 0), X = test_block_copy(&B);
+    test_block b = test_block_make(300, 1, dtype, SPTRSM_ROW_MAJOR, 0), x = test_block_copy(&b);
+    test_block_fill(&B, 1);
+    const size_t bytes = sptrsm_dtype_bytes(dtype);
+    for (int32_t i = 0; i < 300; i++)
+      memcpy((char *)b.block.data + (size_t)i * bytes, (char *)B.block.data + (size_t)(i * B.block.ld + 3) * bytes, bytes);
+    cr_assert(solve_with(&X, &system, "levelset", &B));
+    cr_assert(solve_with(&x, &system, "levelset", &b));
+    cr_assert(is_column(&x, &X, 3), "kind %d", kind);
+    cr_assert_not(is_column(&x, &X, 2), "kind %d", kind);
+    test_block_free(&x);
+    test_block_free(&b);
+    test_block_free(&X);
     test_block_free(&B);
     test_system_free(&system);
   }

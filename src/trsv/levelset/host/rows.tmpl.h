@@ -36,6 +36,10 @@
 #include "trsv/levelset/host/rows.tmpl.h"
 #undef OF_ITEMS
 
+#if !SPTI_IS_COMPLEX
+#include "trsv/levelset/host/column.tmpl.h"
+#endif
+
 /* The largest width whose sums take at most half of the vector registers: 8 of 16 up to AVX2, 16 of 32 with AVX-512. A complex row has
  * two sums. */
 #define SUM_BYTES ((VECTOR_BYTES == 64 ? 16 : 8) * VECTOR_BYTES)
@@ -44,6 +48,12 @@
 /* See spti_levelset_rows. */
 static void NAME(rows)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, void *data, int64_t ld, int32_t width) {
   T *w = data;
+#if !SPTI_IS_COMPLEX
+  if (ld == 1) {
+    NAME(column)(v, rows, begin, end, w);
+    return;
+  }
+#endif
   for (int32_t k = 0, step; k < width; k += step) {
     int32_t left = width - k < WIDEST ? width - k : WIDEST;
     step = left >= 32 ? 32 : left >= 16 ? 16 : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
