@@ -31,7 +31,7 @@ whole() {
   case $1 in
     *.json) steady "$1" | cmp -s - <(steady "reference.$1") ;;
     *.svg) cmp -s "$1" "reference.$1" ;;
-    *.plan) cmp -s "$1" "reference.$1" ;;
+    *.plan | batch_g.h5 | batch_g_rhs.h5) cmp -s "$1" "reference.$1" ;;
     batch_x.h5) same_items "$1" ;;
     pieces.h5) sptrsm-verify -q a.h5 a_rhs.h5 "$1" --allow-external >/dev/null 2>&1 ;;
     x.h5) same_blocks x.h5 /X && written_report x.h5 | steady - | cmp -s - <(written_report reference.x.h5 | steady -) ;;
@@ -145,7 +145,7 @@ sweep_kept() {
   sweep "$@" "x.h5" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --plan kept.plan
   sweep "$@" "pieces.h5" sptrsm-solve -q a.h5 a_rhs.h5 -o pieces.h5 --force --split-files
   sweep "$@" "batch_x.h5 r.json" sptrsm-solve -q b.h5 b_rhs.h5 -o batch_x.h5 --force --verify --json r.json
-  sweep "$@" "g.h5 g_rhs.h5" sptrsm-gen chain 5 --count 2 -o g.h5 --force
+  sweep "$@" "batch_g.h5 batch_g_rhs.h5" sptrsm-gen chain 5 --count 2 -o batch_g.h5 --force
 }
 begin_kept() {
   begin_failures
