@@ -179,6 +179,7 @@ class Test:
     def __init__(self, listed, build):
         properties = {p["name"]: p["value"] for p in listed.get("properties", [])}
         self.name, self.command, self.counts = listed["name"], listed["command"], build.counts
+        self.reports = build.sources / "build/reports"
         self.passes = None  # without a mutant; not known yet
         self.folder = properties.get("WORKING_DIRECTORY", build.folder)
         self.environment = dict(value.split("=", 1) for value in properties.get("ENVIRONMENT", []))
@@ -189,11 +190,14 @@ class Test:
 
     def run(self, limit):
         """Exit code, or None after `limit` seconds."""
-        environment = {**os.environ, **self.environment, "GCOV_PREFIX": str(self.counts)}
+        shutil.rmtree(self.reports, ignore_errors=True)
+        self.reports.mkdir()
+        environment = {**os.environ, **self.environment, "GCOV_PREFIX": str(self.counts), "ASAN_OPTIONS": f"log_path={self.reports}/report"}
         process = subprocess.Popen(self.command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         try:
-            return process.wait(limit)
+            code = process.wait(limit)
+            return 1 if code == 0 and any(self.reports.iterdir()) else code  # Criterion passes over a leak
         except subprocess.TimeoutExpired:
             return None
         finally:
