@@ -6,9 +6,9 @@
 N lines of the host code are drawn at random (300, seed 1), and one mutant of each: another operator or constant, a condition that is
 negated or always the same, a statement that is deleted, two arguments that are swapped. Mutants that do not compile, or that the compiler
 makes the same code of, are replaced by others. For each mutant only what depends on the line is built, and only the tests that execute
-the line are run, the quickest first, until one fails or SECONDS of tests (60) have passed; then once more with AddressSanitizer, but for
-the tests of the emulator. A test that takes longer than SECONDS by itself is left out; a test that takes five times its usual time has
-failed. What no test notices is printed as a diff.
+the line are run, the quickest first, until one fails or SECONDS of tests (60) have passed; then once more with AddressSanitizer, the tests
+of the emulator only if no others execute the line. A test that takes longer than SECONDS by itself is left out; a test that takes five
+times its usual time has failed. What no test notices is printed as a diff.
 
 Works in a copy of the tracked files in FOLDER (/dev/shm/sptrsm-mutation), which is kept: a run that was cut off goes on where it was, and
 the build and the lists of lines that each test executes serve the next run on the same sources. scripts/mutants.txt lists mutants that
@@ -33,6 +33,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUBJECTS = re.compile(r"(src/(core|io|trsv|trsm)|apps/solve)/.*(\.c|\.tmpl\.h)")
 OBJECTS = re.compile(r"CMakeFiles/(sptrsm_objects|sptrsm_io_objects|sptrsm_emulated|sptrsm-solve)\.dir/")
 FLOOR, SKIPPED = 0.92, 77
+SLOWER = 4  # tests take at most so many times as long with AddressSanitizer
 
 # What stands for what in code that clang-format has formatted: operators with two operands have blanks on both sides.
 REPLACEMENTS = {
@@ -105,14 +106,14 @@ class Copy:
         self.folder = folder
         self.counting = Build(folder, "coverage", ("example_",), "-DSPTRSM_COVERAGE=ON", "-DCMAKE_BUILD_TYPE=Debug",
                               "-DCMAKE_CXX_FLAGS_DEBUG=-O2")  # kernels on the emulator: their lines are not counted
-        self.checking = Build(folder, "sanitize", ("example_", "simt_"), "-DSPTRSM_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
+        self.checking = Build(folder, "sanitize", ("example_",), "-DSPTRSM_SANITIZE=ON", "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
 
     def prepare(self):
         """Builds both; returns the one that does not build, None if both do."""
         if not self.counting.prepare([]):
             return self.counting
-        tests = [test for test in self.counting.tests.values() if not test.name.startswith(self.checking.without)]
-        return None if self.checking.prepare(sorted({target for test in tests for target in test.targets})) else self.checking
+        targets = {target for test in self.counting.tests.values() for target in test.targets}
+        return None if self.checking.prepare(sorted(targets)) else self.checking
 
     def refresh(self):
         """Copies the tracked files that differ; returns a hash of all."""
@@ -178,6 +179,8 @@ class Test:
     def __init__(self, listed, build):
         properties = {p["name"]: p["value"] for p in listed.get("properties", [])}
         self.name, self.command, self.counts = listed["name"], listed["command"], build.counts
+        self.reports = build.sources / "build/reports"
+        self.passes = None  # without a mutant; not known yet
         self.folder = properties.get("WORKING_DIRECTORY", build.folder)
         self.environment = dict(value.split("=", 1) for value in properties.get("ENVIRONMENT", []))
         inside = [os.path.relpath(part, build.folder) for part in self.command if part.startswith(f"{build.folder}/")]
@@ -187,11 +190,14 @@ class Test:
 
     def run(self, limit):
         """Exit code, or None after `limit` seconds."""
-        environment = {**os.environ, **self.environment, "GCOV_PREFIX": str(self.counts)}
+        shutil.rmtree(self.reports, ignore_errors=True)
+        self.reports.mkdir()
+        environment = {**os.environ, **self.environment, "GCOV_PREFIX": str(self.counts), "ASAN_OPTIONS": f"log_path={self.reports}/report"}
         process = subprocess.Popen(self.command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=subprocess.DEVNULL, start_new_session=True)
         try:
-            return process.wait(limit)
+            code = process.wait(limit)
+            return 1 if code == 0 and any(self.reports.iterdir()) else code  # Criterion passes over a leak
         except subprocess.TimeoutExpired:
             return None
         finally:
@@ -297,11 +303,13 @@ class Trial:
         lines[self.number - 1] = line
         path.write_text("\n".join(lines))
 
-    def tests(self, most):
-        """The tests that execute the line, or any of the file if the line is no statement: the quickest, together `most` seconds."""
-        names = self.file["lines"].get(str(self.number), self.file["tests"])
+    def tests(self, most, but=""):
+        """The tests that execute the line, or any of the file if the line is no statement: the quickest, together `most` seconds; those
+        whose names begin with `but` only if there are no others.
+        """
+        names = set(self.file["lines"].get(str(self.number), self.file["tests"]))
         chosen, total = [], 0.0
-        for name in sorted(set(names), key=self.survey["seconds"].get):
+        for name in sorted({n for n in names if not but or not n.startswith(but)} or names, key=self.survey["seconds"].get):
             total += self.survey["seconds"][name]
             if chosen and total > most:
                 break
@@ -310,12 +318,24 @@ class Trial:
 
     def killer(self, build, most):
         """The name of the first test that fails, None if all pass, "build" if there is nothing to run."""
-        for name in filter(build.tests.get, self.tests(most)):
-            if not build.make(build.tests[name].targets):
+        checking = build is self.copy.checking
+        for test in filter(None, map(build.tests.get, self.tests(most, "simt_" if checking else ""))):
+            if not build.make(test.targets):
                 return "build"
-            if build.tests[name].run(5 + 5 * self.survey["seconds"][name]) not in (0, SKIPPED):
-                return name
+            limit = 5 + 5 * self.survey["seconds"][test.name] * (SLOWER if checking else 1)
+            if test.run(limit) not in (0, SKIPPED) and (not checking or self.passes_without(build, test, limit)):
+                return test.name
         return None
+
+    def passes_without(self, build, test, limit):
+        """Whether the test passes without the mutant: the survey says so only of the counting build."""
+        if test.passes is None:
+            self.write(self.line)
+            test.passes = build.make(test.targets) and test.run(limit) in (0, SKIPPED)
+            self.write(self.mutant)
+            if not test.passes:
+                print(f"{test.name} fails with AddressSanitizer without a mutant: not counted", flush=True)
+        return test.passes
 
     def judge(self, most):
         """{"verdict": killed, survived, same (code as the original) or invalid}, with the test that noticed."""

@@ -12,6 +12,7 @@ test_batch() {
     batch 5 random 60 --nrhs 3 --dtype "$dtype" --order "$order" --uplo "$uplo"
     solve_batch --trans "$op" --verify --max-berr 1e-6 --device cpu
     code 0
+    case $op in N) says "system   T" ;; T) says "system   T, transposed" ;; C) says "system   T, conjugate transposed" ;; esac
     equals "$(field report batch count)" 5
     equals "$(field report items solved)" 5
     for i in 0 3; do

@@ -12,18 +12,28 @@ steady() {
 written_report() { tr '\0' '\n' <"$1" | grep -aom1 '{"program":"sptrsm-solve".*"exit_code":[0-9]*}'; }
 
 # start_over OUTPUT ...: puts an old output in the place of each
-start_over() { for file in "$@"; do echo precious >"$file"; done; rm -f hit .*.??????; }
+start_over() { for file in "$@"; do echo precious >"$file"; done; rm -f hit .*.?????? pieces.h5.p*; }
 # keep_reference OUTPUT ...: what the undisturbed run has written
 keep_reference() {
   steady stdout >reference.stdout
   for file in "$@"; do mv "$file" "reference.$file"; done
 }
 same_blocks() { "$helper" same "$1:$2" "reference.$1:$2" 2>/dev/null; }
+# same_items FILE: each item of the solution of the batch b.h5
+same_items() {
+  local i
+  for i in 0 1; do
+    "$helper" block b.h5 "$1" X $i item.h5 && "$helper" block b.h5 "reference.$1" X $i reference.item.h5 && same_blocks item.h5 /B || return 1
+  done
+}
 # whole FILE: it holds what the undisturbed run has written there
 whole() {
   case $1 in
     *.json) steady "$1" | cmp -s - <(steady "reference.$1") ;;
     *.svg) cmp -s "$1" "reference.$1" ;;
+    *.plan | batch_g.h5 | batch_g_rhs.h5) cmp -s "$1" "reference.$1" ;;
+    batch_x.h5) same_items "$1" ;;
+    pieces.h5) sptrsm-verify -q a.h5 a_rhs.h5 "$1" --allow-external >/dev/null 2>&1 ;;
     x.h5) same_blocks x.h5 /X && written_report x.h5 | steady - | cmp -s - <(written_report reference.x.h5 | steady -) ;;
     S.h5) same_blocks S.h5 /S && written_report S.h5 | steady - | cmp -s - <(written_report reference.S.h5 | steady -) ;;
     *_rhs.h5) same_blocks "$1" /B && same_blocks "$1" /X_true ;;
@@ -126,6 +136,29 @@ test_failures() {
   [ -z "$(built factor)" ] || sweep malloc ours 40 6 "f.h5 f_rhs.h5 r.json" sptrsm-factor a.mtx -o f.h5 --force --nrhs 2 --json r.json
   [ -z "$(built factor)" ] ||
     sweep malloc ours 40 6 "S.h5 r.json" sptrsm-solve -q a.h5 --schur a_rhs.h5 --schur-rows a_rhs.h5 -o S.h5 --force --json r.json
+  end_failures
+}
+
+# sweep_kept CALL BY STEP CODES: plans that are kept, solutions in pieces, and batches
+sweep_kept() {
+  sweep "$@" "x.h5 a.plan" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --method levelset --save-plan a.plan
+  sweep "$@" "x.h5" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --plan kept.plan
+  sweep "$@" "pieces.h5" sptrsm-solve -q a.h5 a_rhs.h5 -o pieces.h5 --force --split-files
+  sweep "$@" "batch_x.h5 r.json" sptrsm-solve -q b.h5 b_rhs.h5 -o batch_x.h5 --force --verify --json r.json
+  sweep "$@" "batch_g.h5 batch_g_rhs.h5" sptrsm-gen chain 5 --count 2 -o batch_g.h5 --force
+}
+begin_kept() {
+  begin_failures
+  run sptrsm-gen -q random 9 --count 2 -o b.h5
+  code 0
+  run sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --method levelset --save-plan kept.plan
+  code 0
+}
+test_failures_kept() {
+  local call
+  begin_kept
+  sweep_kept malloc ours 40 6
+  for call in write fsync rename open; do sweep_kept $call program 3 5; done
   end_failures
 }
 

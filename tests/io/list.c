@@ -66,3 +66,42 @@ Test(io_list, a_wrong_name_in_a_large_group) {
   cr_assert(strstr(sptrsm_last_error(), "no such object; there is n000000, n000001, ") != NULL, "%s", sptrsm_last_error());
   cr_assert(counted == 0);
 }
+
+Test(io_list, long_names_are_cut) {
+  sptrsm_file_matrix *M;
+  char name[101], where[80];
+  hid_t f = H5Fcreate(file, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  for (int k = 0; k < 12; k++) {
+    snprintf(name, sizeof name, "%c%099d", 'a' + k, 0);
+    H5Gclose(H5Gcreate2(f, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+  cr_assert(H5Fclose(f) >= 0);
+  snprintf(where, sizeof where, "%s:/m", file);
+  cr_assert(sptrsm_file_matrix_load(&M, where, NULL) == SPTRSM_ERR_IO);
+  const char *names = strstr(sptrsm_last_error(), "; there is a0");
+  cr_assert(names && strlen(names) < 400 && strstr(names, ", e0") && !strstr(names, ", l0"), "%s", sptrsm_last_error());
+}
+
+/* Groups of different files may lie at the same address. */
+Test(io_list, groups_of_other_files) {
+  char other[80];
+  sptrsm_file_listing list;
+  sptrsm_io_options o;
+  sptrsm_io_options_init(&o);
+  o.allow_external = 1;
+  snprintf(other, sizeof other, "%s.other", file);
+  for (int k = 0; k < 2; k++) {
+    hid_t f = H5Fcreate(k ? file : other, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), space = H5Screate(H5S_SCALAR);
+    hid_t group = H5Gcreate2(f, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    H5Dclose(H5Dcreate2(group, "number", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    if (k) H5Lcreate_external(other, "/g", f, "other", H5P_DEFAULT, H5P_DEFAULT);
+    H5Gclose(group);
+    H5Sclose(space);
+    cr_assert(H5Fclose(f) >= 0);
+  }
+  cr_assert(sptrsm_file_list(&list, file, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+  int found = 0;
+  for (int k = 0; k < list.count; k++) found += strstr(list.entries[k].path, "/number") != NULL;
+  cr_assert(found == 2, "%d entries, %d numbers", list.count, found);
+  sptrsm_file_listing_free(&list);
+}

@@ -104,6 +104,7 @@ Test(io_save, several_blocks_in_one_file) {
   cr_assert(sptrsm_file_blocks_save(where, 2, same, blocks, NULL) == SPTRSM_ERR_IO);
   cr_assert(strstr(sptrsm_last_error(), "B can't be created") != NULL, "%s", sptrsm_last_error());
   cr_assert(count_files() == 1);
+  cr_assert(sptrsm_file_blocks_save(where, 0, NULL, NULL, NULL) == SPTRSM_OK && count_files() == 2, "%s", sptrsm_last_error());
   free(B.data);
   free(X.data);
 }
@@ -294,6 +295,7 @@ Test(io_save, bad_calls) {
   o.size = 0;
   cr_assert(sptrsm_file_solution_save(file, &X, &o) == SPTRSM_ERR_ARGUMENT);
   cr_assert(sptrsm_file_blocks_save(file, 1, NULL, NULL, NULL) == SPTRSM_ERR_ARGUMENT);
+  cr_assert(sptrsm_file_blocks_save(file, -1, NULL, NULL, NULL) == SPTRSM_ERR_ARGUMENT);
   const char *const names[][2] = {{"/a", NULL}, {"/a", ""}};
   const sptrsm_block *const blocks[] = {&X, &X};
   for (int k = 0; k < 2; k++) {

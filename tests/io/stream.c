@@ -113,6 +113,7 @@ Test(io_stream, parts_make_the_whole) {
     OK(checkpoint(w, 0, 10, "state"));
     OK(write_part(w, layout, 10));
     cr_assert(write_part(w, layout, -5) == SPTRSM_ERR_ARGUMENT && !is_file(file));
+    cr_assert(sptrsm_file_writer_finish(NULL, "{}") == SPTRSM_ERR_ARGUMENT);
     OK(sptrsm_file_writer_finish(w, "{\"a\":1}"));
     cr_assert(sptrsm_file_writer_finish(w, "{}") == SPTRSM_ERR_ARGUMENT && strstr(sptrsm_last_error(), "finished already") != NULL);
     cr_assert(write_part(w, layout, 0) == SPTRSM_ERR_ARGUMENT && checkpoint(w, 0, 10, "") == SPTRSM_ERR_ARGUMENT);

@@ -18,7 +18,6 @@ static bool is(span s, const char *word) { return strlen(word) == s.length && me
 /* The names as "a, b, c", as far as they fit. */
 static const char *list(char *out, size_t size, const void *names, int count, const char *(*name)(const void *, int)) {
   size_t used = 0;
-  *out = 0;
   for (int i = 0; i < count && used < size; i++) used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", name(names, i));
   return out;
 }

@@ -55,7 +55,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
 }
 
 static void forget_analysis(sptrsm_plan *plan) {
-  if (plan->method->free) plan->method->free(plan);
+  if (plan->state && plan->method->free) plan->method->free(plan);
   plan->state = NULL;
   plan->team = 1;
 }

@@ -51,7 +51,7 @@ void sptrsm_plan_destroy(sptrsm_plan *plan) {
   SPTI_VISIT(plan->context);
   spti_matrix_remove_dependant(plan->matrix, &plan->dependant);
   spti_workspace_free(plan->own, plan);
-  if (plan->method && plan->method->free) plan->method->free(plan);
+  if (plan->state && plan->method->free) plan->method->free(plan);
   spti_plan_drop_levels(plan);
   spti_plan_drop_row_panels(plan);
   spti_host_free(plan->blob);

@@ -169,7 +169,7 @@ static void list_names(hid_t group, const char *where, char *out, size_t bytes) 
   if (spti_io_names_read(&list, group, where) != SPTRSM_OK) return;
   for (size_t k = 0; k < list.count && k < 12; k++) {
     int n = snprintf(out + used, bytes - used, "%s%.63s", used == 0 ? "; there is " : ", ", list.names[k]);
-    if (n < 0 || (size_t)n >= bytes - used) break;
+    if ((size_t)n >= bytes - used) break;
     used += (size_t)n;
   }
   spti_io_names_free(&list);

@@ -105,7 +105,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   if (s->matrix) (void)cusparseDestroySpMat(s->matrix);
   spti_free(plan->context, s->ptr);
   spti_free(plan->context, s->conjugate);

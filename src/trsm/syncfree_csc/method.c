@@ -171,7 +171,6 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   void *const memory[] = {s->in_degree, s->items, s->part_first, s->target};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) spti_free(plan->context, memory[i]);
   spti_host_free(s);

@@ -199,7 +199,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) { return plan->view.n == 0
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   void *const memory[] = {s->cuts, s->order, s->start, s->from, s->val, s->diag, s->list_words};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) spti_free(plan->context, memory[i]);
   spti_host_free(s->steps);

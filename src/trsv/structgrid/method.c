@@ -154,7 +154,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   spti_free(plan->context, s->order);
   spti_free(plan->context, s->present);
   spti_free(plan->context, s->soa);

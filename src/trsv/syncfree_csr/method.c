@@ -342,7 +342,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
 
 static void release(sptrsm_plan *plan) {
   state *st = plan->state;
-  if (!st) return;
   unpack(plan, &st->packed);
   spti_host_free(st);
 }

@@ -234,6 +234,16 @@ Test(batch_refusals, of_pointers) {
   accept_solve();
 }
 
+Test(batch_refusals, of_blocks_between_the_rows_of_another) {
+  void *from[COUNT], *to[COUNT];
+  const int begin[COUNT] = {200, 202, 220, 204, 206}; /* side by side, but item 2, which begins with the second row of item 0 */
+  for (int i = 0; i < COUNT; i++) from[i] = memory + i * SPAN, to[i] = memory + begin[i];
+  B.data_of = from, X.data_of = to, X.ld = 20;
+  refuse_solve("item 0: X overlaps X of item 2");
+  to[2] = memory + 208;
+  accept_solve();
+}
+
 /* ---- what is allowed ---- */
 
 Test(batch_refusals, blocks_side_by_side_are_none) {
@@ -356,6 +366,10 @@ Test(batch_refusals, singular_items_of_a_mixed_batch_come_and_go) {
   }
   sptrsm_batch_destroy(batch);
   cr_assert_eq(sptrsm_batch_create_mixed(&batch, context, items, COUNT, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_batch_facts facts = {.size = sizeof facts};
+  cr_assert_eq(sptrsm_batch_info(&facts, batch), SPTRSM_OK);
+  cr_assert_eq(facts.patterns, 1, "%d patterns", (int)facts.patterns);
+  cr_assert(facts.method[0] && facts.reason[0]);
   come_and_go();
   sptrsm_batch_destroy(batch);
   L_val[2 * ENTRIES + 4] = 0; /* singular from the beginning */

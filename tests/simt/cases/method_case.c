@@ -79,6 +79,6 @@ const char *method_case_parameters(const sptrsm_plan *plan) {
 }
 
 void method_case_close(sptrsm_plan *plan) {
-  if (plan) plan->method->free(plan);
+  if (plan && plan->state) plan->method->free(plan);
   plan_case_close(plan);
 }

@@ -6,7 +6,10 @@
 #include "core/context/gpu.h"
 #include "core/plan/pipeline.h"
 
-enum { STAGING_BYTES = 64 << 20, WORK_BYTES = 1 << 30 };
+#ifndef SPTI_BATCH_STAGE
+#define SPTI_BATCH_STAGE (64 << 20)
+#endif
+enum { STAGING_BYTES = SPTI_BATCH_STAGE, WORK_BYTES = 1 << 30 };
 
 /* ---- what a system needs ---- */
 

@@ -82,7 +82,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   spti_block_analysis_free(&s->analysis, plan);
   spti_host_free(s);
 }

@@ -64,7 +64,6 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   spti_free(plan->context, s->cycles);
   spti_host_free(s);
 }

@@ -40,7 +40,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) { return spti_gpu_tiles_up
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   spti_gpu_tiles_free(&s->tiles, plan);
   spti_tile_levelset_schedule_free(&s->schedule);
   spti_host_free(s);

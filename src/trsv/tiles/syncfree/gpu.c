@@ -45,7 +45,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) { return spti_gpu_tiles_up
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   spti_gpu_tiles_free(&s->tiles, plan);
   spti_free(plan->context, s->in_degree);
   spti_host_free(s);
