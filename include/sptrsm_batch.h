@@ -10,7 +10,7 @@
  * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
  * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. A mixed batch on a
  * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs; that of a mixed batch on a device
- * grows with the rows of all items: it is at most 256 MiB, or what 8 columns of all items take if that is more.
+ * grows with the rows of all items: it is at most 256 MiB, or what 32 columns of all items take if that is more.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */
@@ -120,7 +120,7 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item,
  * On a CUDA context the work is queued as in sptrsm_solve. For blocks in device memory, a uniform batch by levelset takes one kernel for
  * all items. Any other batch takes the kernels of one system for each panel of columns, and for each group of items that differ in storage
  * formats, unit diagonals, kind of U or scale operations. Panels have the rows of all items of a group, so that more rows may mean
- * narrower panels (256 to 8 columns, so that all blocks of a solve keep within 256 MiB or options.memory_limit; or options.panel) and
+ * narrower panels (256 to 32 columns, so that all blocks of a solve keep within 256 MiB or options.memory_limit; or options.panel) and
  * more of them. Once a solve of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates
  * nothing, does not wait, and may be captured in a CUDA graph where the info says so. The batch, blocks, mask and arrays of results must
  * outlive the graph. Its replays use new values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original.

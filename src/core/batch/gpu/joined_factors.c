@@ -124,8 +124,8 @@ static int64_t share_of(const spti_joined_set *set, const sptrsm_batch *b) {
   return rows > 0 ? (int64_t)(all * (set->first[set->members] / rows)) : (int64_t)all;
 }
 
-/* Unless options.panel says it, the panel is the widest of 256, 128, 64 and 32 columns with which all blocks keep within the set's share; 32
- * columns may exceed it, if options.memory_limit says nothing else. The solver may use what the joined panel leaves, also for the plans
+/* Unless options.panel says it, the panel is the widest of 256, 128, 64 and 32 columns with which all blocks keep within the set's share;
+ * 32 columns may exceed it, if options.memory_limit says nothing else. The solver may use what the joined panel leaves, also for the plans
  * that it makes later. */
 static void bound_workspace(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {
   const bool two_plans = set->form.has_U || set->form.u_kind != SPTRSM_U_GIVEN, limited = o->memory_limit > 0, asked = o->panel > 0;
