@@ -59,36 +59,24 @@ part_busy() {
   return $code
 }
 
-part_failures() {
+# cli_sections SECTION...: sections of tests/apps/cli_test.sh, not by ctest, which ends a test after its own time.
+cli_sections() {
   [[ -d build/test ]] || scripts/test.sh
-  local section code # not by ctest, which ends a test after its own time
-  for section in failures failures_kept failures_hdf5 failures_calls failures_reads failures_signals; do
+  local section code
+  for section; do
     code=0
-    FAILURES_STEP=1 bash tests/apps/cli_test.sh "$section" build/test/apps build/test/tests/apps/cli_helper data build/test/tests/io/libfail_once.so \
+    bash tests/apps/cli_test.sh "$section" build/test/apps build/test/tests/apps/cli_helper data build/test/tests/io/libfail_once.so \
       >"build/$section.log" 2>&1 || code=$?
     [[ $code == 0 || $code == 77 ]] || { grep -E '^FAIL|points' "build/$section.log" | tail -n 60; return 1; }
-    tail -n 1 "build/$section.log"
-  done
-}
-
-part_kills() {
-  [[ -d build/test ]] || scripts/test.sh
-  KILLS=500 ctest --test-dir build/test --verbose --timeout 7200 -R '^cli_(kill|stream_resume)$' >build/kills.log 2>&1 ||
-    { grep -E 'FAIL|\*\*\*' build/kills.log | tail -n 60; return 1; }
-  grep -E 'killed [0-9]+ times|old output intact' build/kills.log
-}
-
-part_ranks() {
-  [[ -d build/test ]] || scripts/test.sh
-  local section code # not by ctest, which ends a test after its own time
-  for section in ranks_killed ranks_few ranks_forms; do
-    code=0
-    KILLS=${KILLS:-100} RUNS=${RUNS:-1000} RANK_FORMS=all bash tests/apps/cli_test.sh "$section" build/test/apps build/test/tests/apps/cli_helper data \
-      >"build/$section.log" 2>&1 || code=$?
-    [[ $code == 0 || $code == 77 ]] || { grep FAIL "build/$section.log" | tail -n 60; return 1; }
     tail -n 2 "build/$section.log"
   done
 }
+
+part_failures() { FAILURES_STEP=1 cli_sections failures failures_kept failures_hdf5 failures_calls failures_reads failures_signals; }
+
+part_kills() { KILLS=500 cli_sections kill stream_resume; }
+
+part_ranks() { KILLS=${KILLS:-100} RUNS=${RUNS:-1000} RANK_FORMS=all cli_sections ranks_killed ranks_few ranks_forms; }
 
 part_fuzz() { scripts/fuzz.sh 1; }
 
