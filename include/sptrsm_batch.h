@@ -10,7 +10,8 @@
  * says which row is at fault. NaN and Inf elsewhere in its values stay in its X. The bits of an item do not depend on the other items,
  * their number, the mask, strides or threads; on the host they are those of sptrsm_direct_solve with the same method. A mixed batch on a
  * device promises this for method auto alone. Memory that a solve needs has no term in count times nrhs; that of a mixed batch on a device
- * grows with the rows of all items: it is at most 256 MiB, or what 32 columns of all items take if that is more.
+ * grows with the rows of all items: at most 256 MiB for a system, or what 32 columns of all items take if that is more, unless
+ * options.panel or a limit of memory says otherwise.
  * A single lower triangle is a factor set with L alone, solved as system L; the arrays of an upper triangle in CSR are those of its
  * transpose in CSC, so it is system L with op T.
  */
@@ -57,8 +58,9 @@ SPTRSM_API sptrsm_status sptrsm_batch_create_mixed(sptrsm_batch **out, sptrsm_co
 SPTRSM_API void sptrsm_batch_destroy(sptrsm_batch *);
 
 /* New values for some items, without a new analysis. In a mixed batch values->count must be 1. An item that was singular serves again once
- * its diagonal is good, and the other way round. Values in device memory do not pass through the host. After an error the old values stay;
- * in a uniform batch by another method than levelset, items before the one at fault may have new ones.
+ * its diagonal is good, and the other way round. Values in device memory do not pass through the host. After ARGUMENT and STRUCTURE the
+ * old values stay; in a uniform batch by another method than levelset, items before the one at fault may have new ones. After MEMORY and
+ * DEVICE the values of these items are undefined on a device, until a later call sets them.
  * Errors: ARGUMENT, STRUCTURE (2x2 blocks of D that overlap), MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_set_values(sptrsm_batch *, const sptrsm_batch_values *values);
 
@@ -120,10 +122,13 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item,
  * On a CUDA context the work is queued as in sptrsm_solve. For blocks in device memory, a uniform batch by levelset takes one kernel for
  * all items. Any other batch takes the kernels of one system for each panel of columns, and for each group of items that differ in storage
  * formats, unit diagonals, kind of U or scale operations. Panels have the rows of all items of a group, so that more rows may mean
- * narrower panels (256 to 32 columns, so that all blocks of a solve keep within 256 MiB or options.memory_limit; or options.panel) and
- * more of them. Once a solve of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates
+ * narrower panels (256 to 32 columns, so that all blocks of a solve keep within 256 MiB; fewer only where memory is limited; or
+ * options.panel) and more of them. Once a solve of this system has been made (or sptrsm_batch_prepare), a solve of blocks in device memory allocates
  * nothing, does not wait, and may be captured in a CUDA graph where the info says so. The batch, blocks, mask and arrays of results must
  * outlive the graph. Its replays use new values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original.
+ * The batch keeps one copy on the device of data_of, ld_of, nrhs_of and of a mask in host memory: a call with others than the one before
+ * waits, can't be captured, and changes what replays of earlier graphs solve. Where memory is limited, by the options or the
+ * context, prepare all systems before the first capture: a new one may narrow the panels of the others, whose graphs are void then.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
                                             sptrsm_batch_block *X, const sptrsm_batch_run *run);

@@ -61,13 +61,13 @@ part_busy() {
 
 # cli_sections SECTION...: sections of tests/apps/cli_test.sh, not by ctest, which ends a test after its own time.
 cli_sections() {
-  [[ -d build/test ]] || scripts/test.sh
+  [[ -d build/test ]] || env -u FAILURES_STEP -u KILLS -u RUNS -u RANK_FORMS scripts/test.sh
   local section code
   for section; do
     code=0
     bash tests/apps/cli_test.sh "$section" build/test/apps build/test/tests/apps/cli_helper data build/test/tests/io/libfail_once.so \
       >"build/$section.log" 2>&1 || code=$?
-    [[ $code == 0 || $code == 77 ]] || { grep -E '^FAIL|points' "build/$section.log" | tail -n 60; return 1; }
+    [[ $code == 0 || $code == 77 ]] || { { grep -E '^FAIL|points' || true; tail -n 5; } <"build/$section.log" | tail -n 60; return 1; }
     tail -n 2 "build/$section.log"
   done
 }

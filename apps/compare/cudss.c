@@ -1,7 +1,5 @@
 /* cudss.c -- cuDSS on the GPU (cudss_library.h): the same matrix, but with its own ordering and factors. The matrix is CSR with 32-bit
  * indices; of a positive definite one, the upper triangle. */
-#include <stdio.h>
-
 #include "bench/machine/machine.h"
 #include "compare/compare.h"
 
@@ -35,7 +33,7 @@ static int limit_memory(cudss *c, size_t bytes) {
                           "the least device memory of the hybrid mode");
   if (code != CLI_OK) return code;
   if (limit < least) {
-    fprintf(stderr, "compare_factors: cuDSS needs %.0f MB on the device in its hybrid memory mode, and gets them\n", (double)least / 1e6);
+    cli_warning("cuDSS needs %.0f MB on the device in its hybrid memory mode, and gets them", (double)least / 1e6);
     limit = least;
   }
   return cudss_failed(c->config_set(c->config, CUDSS_HYBRID_DEVICE_MEMORY_LIMIT, &limit, sizeof limit), "the limit of device memory");

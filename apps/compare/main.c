@@ -24,7 +24,7 @@ static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs
                            "  --reps R                      default 11\n"
                            "  --mkl libmkl_rt.so            MKL's two triangular solves and PARDISO, too\n"
                            "  --cudss libcudss.so.1         with --device cuda: cuDSS and its factors, too\n"
-                           "  --device-memory S             with --device cuda: bytes that may be taken there\n"
+                           "  --device-memory S             with --device cuda: bytes that a solver may take there\n"
                            "  --refine                      refined too, and refined with single factors\n"
                            "  --no-native                   no other solvers on the host\n"
                            "  -q, -v, --help, --version\n"

@@ -37,7 +37,7 @@ bool spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, i
   const int64_t columns = all - *next;
   if (columns <= 0) return false;
   const int64_t chunk = chunk_of(workers, count, me, columns, all);
-  workers[me].left = another_is_faster(workers, count, me, chunk, columns);
+  workers[me].left = workers[me].slow = another_is_faster(workers, count, me, chunk, columns);
   if (workers[me].left) return false;
   *begin = *next;
   *end = *next += chunk;
@@ -45,7 +45,8 @@ bool spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, i
 }
 
 void spti_share_begin(spti_share_worker *w) {
-  if (w->solved == 0) w->rate *= 1.125;
+  if (w->slow && w->solved == 0) w->rate *= 1.125;
+  w->slow = false;
   w->solved = 0;
 }
 

@@ -11,11 +11,12 @@ typedef struct {
   double rate;    /* columns a second, of the latest chunk of this or an earlier call; 0: not known */
   bool warm;      /* it has solved a chunk; the first one takes longer than those after it, and does not count */
   bool left;      /* takes no more */
+  bool slow;      /* it left since another one is faster */
   int64_t solved; /* columns, in this call */
 } spti_share_worker;
 
-/* For a new call: nothing is solved. One that took nothing in the latest call is taken for an eighth faster than it was then, until it has
- * shown by a chunk how fast it is: it may have been slow only once. */
+/* For a new call: nothing is solved. One that took nothing in the latest call, being slow, is taken for an eighth faster than it was
+ * then, until it has shown by a chunk how fast it is: it may have been slow only once. */
 void spti_share_begin(spti_share_worker *);
 void spti_share_count(spti_share_worker *, int64_t columns, double seconds); /* a chunk is done */
 

@@ -87,7 +87,7 @@ typedef struct spti_method {
    * (core/blob/blob.h). Whatever the bytes say, the plan must not reach beyond its memory afterwards, neither in a solve nor with new
    * values. Failures are those of the blob. NULL: the method can't, unless it has no analysis. */
   void (*carry)(sptrsm_plan *plan, spti_blob *blob);
-  void (*free)(sptrsm_plan *plan);                              /* frees plan->state, if there is one; NULL: nothing to free */
+  void (*free)(sptrsm_plan *plan);                              /* frees plan->state, which is there; NULL: nothing to free */
   void (*describe)(const sptrsm_plan *plan, sptrsm_info *info); /* sets info->parameters and info->plan_bytes; NULL: both stay empty */
 
   int32_t (*panel)(const sptrsm_plan *plan); /* GPU: width of a panel, unless options.panel says it; called after the analysis.

@@ -67,17 +67,19 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns for which a thread is worth while */ };
 
-/* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them. */
-static int slab_count(const sptrsm_context *context, int64_t nrhs_hint) {
+/* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them, or for every 8
+ * where memory is limited. */
+static int slab_count(const sptrsm_context *context, const sptrsm_options *options) {
   if (context->place == SPTRSM_CUDA) return 1;
+  const int least = options->memory_limit > 0 || context->memory_limit > 0 ? 8 : SHARE_LEAST;
   int threads = spti_team_threads(context->team);
-  int64_t useful = nrhs_hint > 0 ? (nrhs_hint - 1) / SHARE_LEAST + 1 : threads;
+  int64_t useful = options->nrhs_hint > 0 ? (options->nrhs_hint - 1) / least + 1 : threads;
   return useful < threads ? (int)useful : threads;
 }
 
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
                                 const sptrsm_options *options) {
-  int panels = context->place == SPTRSM_HOST ? slab_count(context, options->nrhs_hint) : 2; /* on a GPU the second is the staging panel */
+  int panels = context->place == SPTRSM_HOST ? slab_count(context, options) : 2; /* on a GPU the second is the staging panel */
   return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * (size_t)panels, "panels of right-hand sides");
 }
 
@@ -91,7 +93,7 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context
                                  const sptrsm_options *options) {
   spti_panels panels = {.panel = panel,
                         .narrow = spti_narrow_panel(n, dtype, panel, options),
-                        .slabs = slab_count(context, options->nrhs_hint),
+                        .slabs = slab_count(context, options),
                         .limited = options->memory_limit > 0 || context->memory_limit > 0};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
   SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
@@ -146,7 +148,7 @@ static int team(const spti_pipeline *pipe) {
 }
 
 /* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of slabs. Where there are
- * fewer columns than that for each thread, a multiple of SHARE_LEAST, unless threads share a slab. */
+ * fewer than 8 columns for each thread, a multiple of SHARE_LEAST, unless threads share a slab. */
 static int32_t slab_width(int32_t most, int64_t nrhs, int threads, bool shares) {
   const int64_t unit = nrhs < (int64_t)8 * threads && !shares ? SHARE_LEAST : 8;
   int64_t rounds = (nrhs - 1) / ((int64_t)most * threads) + 1, slabs = rounds * threads;

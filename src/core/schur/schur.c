@@ -296,10 +296,26 @@ static void solve_item(void *argument, int64_t item, int member) {
   if (status != SPTRSM_OK) atomic_store(&j->result, status);
 }
 
+/* As many threads as the smallest options.memory_limit of the items has room for, and at least one. */
+static sptrsm_status threads_for(int *out, sptrsm_schur *const *items, int64_t count) {
+  size_t limit = 0, bytes;
+  for (int64_t i = 0; i < count; i++) {
+    const size_t own = items[i]->direct->options.memory_limit;
+    if (own > 0 && (limit == 0 || own < limit)) limit = own;
+  }
+  *out = spti_team_threads(items[0]->direct->context->team);
+  for (; *out > 1 && limit > 0; --*out) {
+    SPTI_TRY(spti_schur_work_bytes(&bytes, items, count, *out));
+    if (bytes <= limit) break;
+  }
+  return SPTRSM_OK;
+}
+
 /* Items go over threads; where there are fewer items than threads, the threads share each of them. */
 static sptrsm_status solve_all(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S, spti_schur_work *works, int *made) {
   spti_team *team = items[0]->direct->context->team;
-  const int threads = spti_team_threads(team);
+  int threads;
+  SPTI_TRY(threads_for(&threads, items, count));
   const bool apart = count >= threads;
   for (*made = 0; *made < (apart ? threads : 1); (*made)++)
     SPTI_TRY(spti_schur_work_create(&works[*made], items, count, apart ? 1 : threads));

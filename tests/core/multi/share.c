@@ -69,6 +69,16 @@ Test(share, equal_workers_end_together_and_a_slow_one_keeps_nobody_waiting) {
   cr_assert_eq(pair[1].solved, 0);
 }
 
+/* Calls with nothing to do for a worker say nothing about its speed. */
+Test(share, many_calls_of_one_column_change_no_part) {
+  spti_share_worker w[2] = {{.panel = 32, .chunk = 4096}, {.panel = 32, .chunk = 4096}};
+  const double speeds[2] = {10, 10};
+  for (int call = 0; call < 3; call++) simulate(w, speeds, 2, 4096);
+  for (int call = 0; call < 10000; call++) simulate(w, speeds, 2, 1);
+  simulate(w, speeds, 2, 4096);
+  cr_assert_eq(w[0].solved, 2048, "%d columns", (int)w[0].solved);
+}
+
 /* A worker with a fifth of the other's speed takes a sixth of the columns, and not all that its chunk holds. */
 Test(share, known_speeds_decide_the_parts) {
   spti_share_worker w[2] = {{.panel = 256, .chunk = 1024}, {.panel = 32, .chunk = 1024}};

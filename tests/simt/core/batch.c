@@ -483,10 +483,10 @@ Test(mixed, launches_do_not_grow_with_the_items) {
 
 /* ---- workspace ---- */
 
-enum { ROWS = 300, DIAGONALS_MOST = 100 };
+enum { ROWS = 300, DIAGONALS_MOST = 150 };
 
-/* Of `count` diagonal items, the last `upright` of them in CSC and so solved apart from the others. */
-static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, const sptrsm_options *o, sptrsm_dtype dtype) {
+/* Of `count` diagonal items, the last `upright` of them in CSC and so solved apart from the others, and if `empty` without rows. */
+static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, bool empty, const sptrsm_options *o, sptrsm_dtype dtype) {
   static int64_t ptr[ROWS + 1];
   static int32_t idx[ROWS];
   static double ones[2 * ROWS];
@@ -499,11 +499,19 @@ static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, con
   const sptrsm_sparse rows = {.dtype = dtype, .n = ROWS, .ptr = ptr, .idx = idx, .val = ones};
   sptrsm_sparse columns = rows;
   columns.format = SPTRSM_CSC;
+  if (empty) columns.n = 0;
   for (int k = 0; k < 2; k++) sptrsm_factors_init(&f[k]), f[k].L = k ? &columns : &rows;
   for (int64_t i = 0; i < count; i++) items[i] = &f[i >= count - upright];
   ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "workspace");
   ok(sptrsm_batch_create_mixed(&batch, context, items, count, o), "workspace");
+  ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_N), "workspace");
   ok(sptrsm_batch_info(&facts, batch), "workspace");
+  if (!o) { /* nothing limits memory, so another system does not narrow the panel */
+    sptrsm_batch_facts later = {.size = sizeof later};
+    ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_T), "another system");
+    ok(sptrsm_batch_info(&later, batch), "another system");
+    cr_assert(later.panel == facts.panel && later.workspace_bytes > facts.workspace_bytes, "panel %d, then %d", facts.panel, later.panel);
+  }
   sptrsm_batch_destroy(batch);
   sptrsm_context_destroy(context);
   return facts;
@@ -518,13 +526,20 @@ static bool is_five_blocks(const sptrsm_batch_facts *facts, int64_t columns, spt
 Test(mixed, workspace_is_bounded_in_sum) {
   const size_t bound = (size_t)1 << 28;
   for (int64_t count = 1; count <= 100; count *= 10) {
-    const sptrsm_batch_facts facts = facts_of_diagonals(count, 0, NULL, SPTRSM_F64);
+    const sptrsm_batch_facts facts = facts_of_diagonals(count, 0, false, NULL, SPTRSM_F64);
     cr_assert(is_five_blocks(&facts, count < 100 ? 256 : 128, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
     cr_assert_leq(facts.workspace_bytes, bound);
   }
-  const sptrsm_batch_facts two_forms = facts_of_diagonals(100, 30, NULL, SPTRSM_F64);
+  const sptrsm_batch_facts two_forms = facts_of_diagonals(100, 30, false, NULL, SPTRSM_F64);
   cr_assert(two_forms.patterns == 2 && two_forms.panel == 128 && two_forms.workspace_bytes <= bound, "%zu bytes",
             two_forms.workspace_bytes);
+  const sptrsm_batch_facts full = facts_of_diagonals(150, 0, false, NULL, SPTRSM_F64); /* another system exceeds the bound */
+  cr_assert(is_five_blocks(&full, 128, SPTRSM_F64), "panel %d, %zu bytes", full.panel, full.workspace_bytes);
+}
+
+Test(mixed, items_without_rows_may_have_a_form_of_their_own) {
+  const sptrsm_batch_facts facts = facts_of_diagonals(10, 1, true, NULL, SPTRSM_F64);
+  cr_assert(facts.patterns == 2 && facts.panel == 256, "panel %d", facts.panel);
 }
 
 /* A panel that is asked for is taken; a limit that is asked for holds. */
@@ -532,10 +547,10 @@ Test(mixed, workspace_follows_the_options) {
   sptrsm_options o;
   sptrsm_options_init(&o);
   o.panel = 400;
-  sptrsm_batch_facts facts = facts_of_diagonals(10, 0, &o, SPTRSM_F64);
+  sptrsm_batch_facts facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
   cr_assert(is_five_blocks(&facts, 400, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
   o.memory_limit = facts.workspace_bytes / 399;
-  facts = facts_of_diagonals(10, 0, &o, SPTRSM_F64);
+  facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
   cr_assert(is_five_blocks(&facts, 1, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
 }
 #endif

@@ -40,7 +40,7 @@ sptrsm_status recblock_case_run(recblock_case *c) {
     status = m->update_values(plan);
   }
   if (status == SPTRSM_OK) status = solve(c, plan);
-  m->free(plan);
+  if (plan->state) m->free(plan);
   plan_case_close(plan);
   return status;
 }

@@ -120,24 +120,23 @@ static int64_t share_of(const spti_joined_set *set, const sptrsm_batch *b) {
   const spti_joined *s = b->state;
   double rows = 0;
   for (int64_t k = 0; k < s->set_count; k++) rows += s->sets[k].first[s->sets[k].members];
-  const double all = b->options.memory_limit > 0 ? (double)b->options.memory_limit : WORKSPACE_BYTES;
+  const double limit = (double)b->options.memory_limit, all = limit <= 0 ? WORKSPACE_BYTES : limit < 0x1p62 ? limit : 0x1p62;
   return rows > 0 ? (int64_t)(all * (set->first[set->members] / rows)) : (int64_t)all;
 }
 
 /* Unless options.panel says it, the panel is the widest of 256, 128, 64 and 32 columns with which all blocks keep within the set's share;
- * 32 columns may exceed it, if options.memory_limit says nothing else. The solver may use what the joined panel leaves, also for the plans
- * that it makes later. */
+ * 32 columns may exceed it. Where options or the context limit memory, it may be narrower. Plans that the solver makes later, for other
+ * systems, add blocks of that width; only if options.memory_limit leaves no room for them, they narrow the panel. */
 static void bound_workspace(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {
-  const bool two_plans = set->form.has_U || set->form.u_kind != SPTRSM_U_GIVEN, limited = o->memory_limit > 0, asked = o->panel > 0;
+  const bool two_plans = set->form.has_U || set->form.u_kind != SPTRSM_U_GIVEN, limited = o->memory_limit > 0;
+  const int32_t least = limited || b->context->memory_limit > 0 ? 1 : PANEL_LEAST;
   const int64_t column = (int64_t)set->first[set->members] * (int64_t)sptrsm_dtype_bytes(b->dtype);
-  const int64_t all_blocks = column * (BLOCKS + BLOCKS_OF_PLAN * (1 + two_plans));
-  int64_t share = share_of(set, b);
-  if (asked && !limited) return;
-  if (!asked) o->panel = PANEL_MOST;
-  while (o->panel > (limited ? 1 : PANEL_LEAST) && o->panel * all_blocks > share) o->panel /= 2;
-  if (!limited && o->panel * all_blocks > share) share = o->panel * all_blocks / 8 * 9; /* methods keep some counters, too */
+  const int64_t all_blocks = column * (BLOCKS + BLOCKS_OF_PLAN * (1 + two_plans)), share = share_of(set, b);
+  if (column == 0 || (o->panel > 0 && !limited)) return;
+  if (o->panel == 0) o->panel = PANEL_MOST;
+  while (o->panel > least && o->panel * all_blocks > share) o->panel /= 2;
   const int64_t left = share - o->panel * column;
-  o->memory_limit = left > 0 ? (size_t)left : 1;
+  if (limited) o->memory_limit = left > 0 ? (size_t)left : 1;
 }
 
 static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, int32_t *const perm[2]) {

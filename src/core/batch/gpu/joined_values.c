@@ -94,13 +94,20 @@ sptrsm_status spti_joined_tell(sptrsm_batch *b) {
 
 enum { MOST_BYTES = 16 /* of a value */ };
 
-static sptrsm_status check_parts(const spti_joined_set *set, int64_t m, const sptrsm_batch_values *v) {
+/* Before anything is written: a part that is not there, a pointer that the device can't reach. */
+static sptrsm_status check_parts(const sptrsm_batch *b, const spti_joined_set *set, int64_t m, const sptrsm_batch_values *v) {
+  const spti_joined *s = b->state;
   for (int part = 0; part < SPTI_PARTS; part++) {
     int64_t stride;
     const char *name = spti_batch_part_names[part];
     const bool has = part == SPTI_PART_L || (part == SPTI_PART_U ? set->form.has_U : set->has[part - SPTI_PART_D][m]);
     if (spti_batch_part(&stride, v, part) && !has)
       return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is given, but the factors have no %s", name, name);
+  }
+  for (int t = 0; t < 2; t++) {
+    const void *val = t ? v->U : v->L;
+    const bool used = val && set->at[t][m + 1] > set->at[t][m] && s->places[set->item[m]][t] == SPTRSM_CUDA;
+    if (used) SPTI_TRY(spti_gpu_check_pointer(b->context, val, t ? "U" : "L"));
   }
   return SPTRSM_OK;
 }
@@ -112,7 +119,6 @@ static sptrsm_status take_triangle(sptrsm_batch *b, spti_joined_set *set, int64_
   const size_t bytes = sptrsm_dtype_bytes(b->dtype);
   const int64_t at = set->at[t][m], nnz = set->at[t][m + 1] - at;
   if (!val || nnz == 0) return SPTRSM_OK;
-  if (place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_pointer(b->context, val, t ? "U" : "L"));
   SPTI_TRY(spti_copy_bytes(b->context, (char *)set->val[t] + (size_t)at * bytes, SPTRSM_CUDA, val, place, (size_t)nnz * bytes));
   return spti_joined_check(b, set, t, m, m + 1);
 }
@@ -180,7 +186,7 @@ sptrsm_status spti_joined_set_values(sptrsm_batch *b, const sptrsm_batch_values 
   spti_joined_set *set = &s->sets[s->set_of[v->first]];
   const int64_t m = s->member_of[v->first];
   SPTI_TRY(spti_gpu_refuse_capture(b->context, "new values"));
-  SPTI_TRY(spti_batch_name_item(check_parts(set, m, v), v->first));
+  SPTI_TRY(spti_batch_name_item(check_parts(b, set, m, v), v->first));
   SPTI_TRY(spti_batch_name_item(take_host_parts(b, set, m, v), v->first));
   SPTI_TRY(take_triangle(b, set, m, 0, v->L));
   SPTI_TRY(take_triangle(b, set, m, 1, v->U));

@@ -12,15 +12,17 @@ static inline __attribute__((always_inline)) void NAME(column_in)(const spti_vie
   for (int32_t s = begin; s < end; s++) {
     const int32_t i = rows ? rows[s] : step > 0 ? s : n - 1 - s;
     const int64_t first = ptr[i] + head, last = ptr[i + 1] - tail;
-    const T *a = val + (step > 0 ? first : last - 1);
-    const int32_t *j = idx + (step > 0 ? first : last - 1);
     T sum = w[i];
     int64_t left = last - first;
-    for (; left >= 4; left -= 4, a += 4 * step, j += 4 * step) {
-      const T p0 = a[0] * w[j[0]], p1 = a[step] * w[j[step]], p2 = a[2 * step] * w[j[2 * step]], p3 = a[3 * step] * w[j[3 * step]];
-      sum = sum - p0 - p1 - p2 - p3;
+    if (left > 0) {
+      const T *a = val + (step > 0 ? first : last - 1);
+      const int32_t *j = idx + (step > 0 ? first : last - 1);
+      for (; left >= 4; left -= 4, a += 4 * step, j += 4 * step) {
+        const T p0 = a[0] * w[j[0]], p1 = a[step] * w[j[step]], p2 = a[2 * step] * w[j[2 * step]], p3 = a[3 * step] * w[j[3 * step]];
+        sum = sum - p0 - p1 - p2 - p3;
+      }
+      for (int64_t k = 0; k < left; k++) sum -= a[k * step] * w[j[k * step]];
     }
-    for (; left > 0; left--, a += step, j += step) sum -= *a * w[*j];
     w[i] = unit ? sum : sum / val[head ? first - 1 : last];
   }
 }
