@@ -490,11 +490,11 @@ Test(io_batch, blocks_in_groups_go_by_name) {
   const sptrsm_factors f = a_set(&L, SPTRSM_F64, val), *const items[] = {&f, &f};
   OK(sptrsm_file_batch_save_mixed(file, 2, names, items, NULL, NULL, NULL));
   put("items/a/B", H5T_NATIVE_DOUBLE, 1, (hsize_t[]){ORDER}, w, NULL, 0);
-  refuse_blocks("", load("", 0, -1, NULL), SPTRSM_ERR_STRUCTURE, "/items/b/B: no such object");
+  sptrsm_file_batch *batch = load("", 0, -1, NULL);
+  refuse_blocks("", batch, SPTRSM_ERR_STRUCTURE, "/items/b/B: no such object");
   put("items/b/B", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ORDER, 2}, v, NULL, 0);
   put("rhs/b", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ORDER, 2}, v, NULL, 0);
   put("rhs/a", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ORDER, 1}, w, NULL, 0);
-  sptrsm_file_batch *batch = load("", 0, -1, NULL);
   static const char *const paths[] = {"", ":/rhs/*"};
   for (int k = 0; k < 2; k++) {
     sptrsm_file_blocks *B = load_blocks(paths[k], batch, NULL);
