@@ -238,12 +238,16 @@ sptrsm_status sptrsm_schur_set_blocks(sptrsm_schur *s, const sptrsm_block *B, co
 
 /* ---- solving ---- */
 
-/* The threads that may work on S: all of the context, or as many as the memory limit allows. */
-static sptrsm_status fit_threads(int *out, size_t *bytes, sptrsm_schur *s) {
-  const size_t limit = s->direct->options.memory_limit;
-  *out = spti_team_threads(s->direct->context->team);
-  SPTI_TRY(spti_schur_work_bytes(bytes, &s, 1, *out));
-  while (*out > 1 && limit > 0 && *bytes > limit) SPTI_TRY(spti_schur_work_bytes(bytes, &s, 1, --*out));
+/* The threads that may work on items: all of the context, or as many as the smallest memory limit of them allows. */
+static sptrsm_status fit_threads(int *out, size_t *bytes, sptrsm_schur *const *items, int64_t count) {
+  size_t limit = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const size_t own = items[i]->direct->options.memory_limit;
+    if (own > 0 && (limit == 0 || own < limit)) limit = own;
+  }
+  *out = spti_team_threads(items[0]->direct->context->team);
+  SPTI_TRY(spti_schur_work_bytes(bytes, items, count, *out));
+  while (*out > 1 && limit > 0 && *bytes > limit) SPTI_TRY(spti_schur_work_bytes(bytes, items, count, --*out));
   return SPTRSM_OK;
 }
 
@@ -275,7 +279,7 @@ sptrsm_status sptrsm_schur_solve(sptrsm_schur *s, sptrsm_block *S) {
   size_t bytes;
   SPTI_TRY(check_solve(s, S));
   if (!on_host(s)) return spti_schur_gpu_solve(&s, 1, S);
-  SPTI_TRY(fit_threads(&threads, &bytes, s));
+  SPTI_TRY(fit_threads(&threads, &bytes, &s, 1));
   if (s->work.members < threads) {
     spti_schur_work_free(&s->work);
     SPTI_TRY(spti_schur_work_create(&s->work, &s, 1, threads));
@@ -296,26 +300,12 @@ static void solve_item(void *argument, int64_t item, int member) {
   if (status != SPTRSM_OK) atomic_store(&j->result, status);
 }
 
-/* As many threads as the smallest options.memory_limit of the items has room for, and at least one. */
-static sptrsm_status threads_for(int *out, sptrsm_schur *const *items, int64_t count) {
-  size_t limit = 0, bytes;
-  for (int64_t i = 0; i < count; i++) {
-    const size_t own = items[i]->direct->options.memory_limit;
-    if (own > 0 && (limit == 0 || own < limit)) limit = own;
-  }
-  *out = spti_team_threads(items[0]->direct->context->team);
-  for (; *out > 1 && limit > 0; --*out) {
-    SPTI_TRY(spti_schur_work_bytes(&bytes, items, count, *out));
-    if (bytes <= limit) break;
-  }
-  return SPTRSM_OK;
-}
-
 /* Items go over threads; where there are fewer items than threads, the threads share each of them. */
 static sptrsm_status solve_all(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S, spti_schur_work *works, int *made) {
   spti_team *team = items[0]->direct->context->team;
   int threads;
-  SPTI_TRY(threads_for(&threads, items, count));
+  size_t bytes;
+  SPTI_TRY(fit_threads(&threads, &bytes, items, count));
   const bool apart = count >= threads;
   for (*made = 0; *made < (apart ? threads : 1); (*made)++)
     SPTI_TRY(spti_schur_work_create(&works[*made], items, count, apart ? 1 : threads));
@@ -375,7 +365,7 @@ sptrsm_status sptrsm_schur_info(sptrsm_schur_facts *out, const sptrsm_schur *s) 
   if (on_host(s)) {
     int threads;
     host_facts(&facts, s);
-    SPTI_TRY(fit_threads(&threads, &facts.workspace_bytes, (sptrsm_schur *)s));
+    SPTI_TRY(fit_threads(&threads, &facts.workspace_bytes, (sptrsm_schur *const[]){(sptrsm_schur *)s}, 1));
   } else {
     sptrsm_schur *item = (sptrsm_schur *)s;
     spti_schur_gpu_facts(&facts, s);

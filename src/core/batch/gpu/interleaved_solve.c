@@ -6,10 +6,11 @@
 #include "core/context/gpu.h"
 #include "core/plan/pipeline.h"
 
+/* Bytes of a staging buffer, if one column of an item does not take more. */
 #ifndef SPTI_BATCH_STAGE
 #define SPTI_BATCH_STAGE (64 << 20)
 #endif
-enum { STAGING_BYTES = SPTI_BATCH_STAGE, WORK_BYTES = 1 << 30 };
+enum { WORK_BYTES = 1 << 30 };
 
 /* ---- what a system needs ---- */
 
@@ -263,7 +264,7 @@ static sptrsm_status need_staging(sptrsm_batch *b, const spti_batch_call *call, 
 
 /* As much as the staging buffers hold: all columns of some items, or some columns of one item. */
 static portion largest_portion(const sptrsm_batch *b, int64_t nrhs) {
-  const int64_t column = (int64_t)b->n * (int64_t)sptrsm_dtype_bytes(b->dtype), most = STAGING_BYTES / column + 1;
+  const int64_t column = (int64_t)b->n * (int64_t)sptrsm_dtype_bytes(b->dtype), most = SPTI_BATCH_STAGE / column + 1;
   if (most < nrhs) return (portion){.items = 1, .width = most};
   const int64_t items = most / nrhs;
   return (portion){.items = items < b->count ? items : b->count, .width = nrhs};

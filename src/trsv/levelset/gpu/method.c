@@ -198,7 +198,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
 
 static void release(sptrsm_plan *plan) {
   state *s = plan->state;
-  if (!s) return;
   spti_pull_rows_free(&s->rows, plan->context);
   spti_free(plan->context, s->level_starts);
   spti_free(plan->context, s->long_rows);

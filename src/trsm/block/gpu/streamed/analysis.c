@@ -215,9 +215,11 @@ static size_t widest_panel_bytes(const spti_streamed *s, const sptrsm_plan *plan
 }
 
 static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
-  int64_t totals[SPTI_BLOCK_TOTALS] = {0};
-  for (int32_t panel = 0; panel < s->found.count; panel++) add_panel(totals, s, c, panel);
-  if (s->pieces > 0) return image_bytes(s, plan, s->found.count, totals) / (size_t)s->pieces;
+  if (s->pieces > 0) {
+    int64_t totals[SPTI_BLOCK_TOTALS] = {0};
+    for (int32_t panel = 0; panel < s->found.count; panel++) add_panel(totals, s, c, panel);
+    return image_bytes(s, plan, s->found.count, totals) / (size_t)s->pieces;
+  }
   if (plan->context->memory_limit == 0) return PIECE_BYTES;
   const size_t share = plan->context->memory_limit / SHARE_OF_LIMIT, wide = PANELS_WORTHWHILE * widest_panel_bytes(s, plan, c);
   return wide < share ? share : wide < 2 * share ? wide : 2 * share;

@@ -32,7 +32,6 @@ static sptrsm_status update_values(sptrsm_plan *plan) { return spti_streamed_upd
 
 /* Copies from the images may still be queued. */
 static void release(sptrsm_plan *plan) {
-  if (!plan->state) return;
   (void)spti_gpu_wait(plan->context);
   spti_streamed_free(plan->state);
   spti_host_free(plan->state);
