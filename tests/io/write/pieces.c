@@ -181,11 +181,12 @@ Test(io_pieces, a_merge_may_remove_the_pieces) {
   check_whole(0);
 }
 
-static const char *stuck; /* a part of the names that can't be removed */
+static const char *stuck; /* the end of the names that can't be removed; before it stands a random number, which may contain it too */
 
 /* Takes the place of the C library's unlink. */
 int unlink(const char *name) {
-  if (stuck == NULL || strstr(name, stuck) == NULL) return unlinkat(AT_FDCWD, name, 0);
+  const size_t end = stuck != NULL ? strlen(stuck) : 0, length = strlen(name);
+  if (stuck == NULL || length < end || strcmp(name + length - end, stuck) != 0) return unlinkat(AT_FDCWD, name, 0);
   errno = EPERM;
   return -1;
 }
