@@ -137,12 +137,13 @@ if has batch; then
   memcheck test_batch_errors_gpu 'batch_errors/*' "$out/batch-errors-memcheck.log"
   memcheck test_batch_gpu 'mixed/f64' "$out/batch-mixed-memcheck.log"
   "$build/apps/compare_batch_cuda" "${batch_args[@]}" | tee "$out/batch.txt" || failed=1
-  # What the bound of a mixed batch's workspace costs: its own panel, then others. Generating subdomains needs SuiteSparse.
+  # What the bound of a mixed batch's workspace costs: its own panel, then others, then limits of 1 GiB and 512 MiB (a quarter of what is
+  # said), which two groups of items take in turns. Generating subdomains needs SuiteSparse.
   if "$build/apps/sptrsm-gen" feti 10 10 -o "$out/feti.h5"; then
     rm -f "$out/batch-panels.txt"
-    for panel in '' '--panel 8' '--panel 32' '--panel 128'; do
+    for memory in '' '--panel 8' '--panel 32' '--panel 128' '--memory-limit 4G' '--memory-limit 2G'; do
       # shellcheck disable=SC2086 # two words
-      "$build/apps/sptrsm-solve" "$out/feti.h5" "$out/feti.h5" -o "$out/feti_x.h5" --force --device cuda $panel |
+      "$build/apps/sptrsm-solve" "$out/feti.h5" "$out/feti.h5" -o "$out/feti_x.h5" --force --device cuda $memory |
         grep -E '^(method|time)' | tee -a "$out/batch-panels.txt" || failed=1
     done
   fi

@@ -15,11 +15,9 @@
 #include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
-enum { L_MATRIX, U_MATRIX };
-
-static const char *factor_name(const sptrsm_direct *d, int matrix) {
-  if (d->dtype != d->given) return matrix == L_MATRIX ? "L in single precision" : "U in single precision";
-  return matrix == L_MATRIX ? "L" : "U";
+const char *spti_direct_factor_name(const sptrsm_direct *d, int matrix) {
+  if (d->dtype != d->given) return matrix == SPTI_L_MATRIX ? "L in single precision" : "U in single precision";
+  return matrix == SPTI_L_MATRIX ? "L" : "U";
 }
 
 /* ---- plans and the panels that they share ---- */
@@ -31,13 +29,13 @@ static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, con
   if (mirrored) op->transpose = !op->transpose;
   if (mirrored && d->u_kind == SPTRSM_U_IS_LH) op->conj = !op->conj;
   if (!spti_is_complex(d->dtype)) op->conj = false;
-  *matrix = stage->factor == SPTI_U && !mirrored ? U_MATRIX : L_MATRIX;
+  *matrix = stage->factor == SPTI_U && !mirrored ? SPTI_U_MATRIX : SPTI_L_MATRIX;
   return &d->slots[*matrix][op->transpose][op->conj];
 }
 
 spti_direct_slot *spti_direct_slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
 
-static void free_workspace(sptrsm_direct *d) {
+void spti_direct_free_workspace(sptrsm_direct *d) {
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     spti_direct_slot *at = spti_direct_slot_at(d, s);
     if (at->work_made) spti_work_free(at->work, at->plan);
@@ -47,16 +45,32 @@ static void free_workspace(sptrsm_direct *d) {
   spti_panels_free(&d->panels, d->context);
 }
 
-static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
-  sptrsm_direct *d = owner;
-  size_t total;
-  SPTI_TRY(spti_panels_bytes(&total, d->context, d->n, d->dtype, panel, &d->options));
+/* Whether a plan has its work in the memory that plans use in turns, and the bytes of its work. */
+static sptrsm_status work_bytes(bool *in_turns, size_t *out, const sptrsm_direct *d, const sptrsm_plan *plan, int32_t panel) {
+  *in_turns = d->turns && plan->method->turns;
+  return *in_turns ? plan->method->turns->bytes(out, plan, panel) : spti_work_bytes(out, plan, panel);
+}
+
+sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_direct *d, int32_t panel) {
+  *own = *turn = 0;
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
-    size_t work = 0;
-    if (spti_direct_slot_at(d, s)->plan) SPTI_TRY(spti_work_bytes(&work, spti_direct_slot_at(d, s)->plan, panel));
-    total += work;
+    const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
+    size_t bytes;
+    bool in_turns;
+    if (!plan) continue;
+    SPTI_TRY(work_bytes(&in_turns, &bytes, d, plan, panel));
+    if (!in_turns) *own += bytes;
+    else if (bytes > *turn) *turn = bytes;
   }
-  *out = total;
+  return SPTRSM_OK;
+}
+
+static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
+  const sptrsm_direct *d = owner;
+  size_t panels, own, turn;
+  SPTI_TRY(spti_panels_bytes(&panels, d->context, d->n, d->dtype, panel, &d->options));
+  SPTI_TRY(spti_direct_work_bytes(&own, &turn, d, panel));
+  *out = panels + own;
   return SPTRSM_OK;
 }
 
@@ -66,7 +80,7 @@ static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
   SPTI_TRY(spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d));
   if (added->method->flags & SPTI_FROM_HOST) panel = spti_panel_even(panel, d->options.nrhs_hint);
-  if (panel != d->panel) free_workspace(d); /* it was made for another width */
+  if (panel != d->panel) spti_direct_free_workspace(d); /* it was made for another width */
   d->panel = panel;
   return SPTRSM_OK;
 }
@@ -85,7 +99,7 @@ static sptrsm_status make_plan(sptrsm_direct *d, int slot) {
   const int matrix = slot >> 2 & 1;
   const spti_op op = {.transpose = slot >> 1 & 1, .conj = slot & 1};
   sptrsm_plan *plan;
-  SPTI_TRY(spti_name_object(spti_plan_create(&plan, d->matrix[matrix], op, &d->options), factor_name(d, matrix)));
+  SPTI_TRY(spti_name_object(spti_plan_create(&plan, d->matrix[matrix], op, &d->options), spti_direct_factor_name(d, matrix)));
   return spti_direct_adopt_plan(d, slot, plan);
 }
 
@@ -114,7 +128,7 @@ static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const s
   *out = slot_of(d, &matrix, &op, stage);
   const int s = (int)(*out - &d->slots[0][0][0]);
   if ((*out)->plan) return SPTRSM_OK;
-  if (d->context->memory_limit > 0) free_workspace(d); /* its room may be needed; the next solve makes it anew */
+  if (d->context->memory_limit > 0) spti_direct_free_workspace(d); /* its room may be needed; the next solve makes it anew */
   const sptrsm_status status = make_plan(d, s);
   if (status != SPTRSM_ERR_MEMORY || d->lends || !spti_plan_may_stream(d->context, d->options.method)) return status;
   SPTI_TRY(spti_direct_begin_to_stream(d, d));
@@ -131,7 +145,11 @@ sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *d, const 
 
 static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
   if (s->work_made) return SPTRSM_OK;
-  SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
+  size_t bytes;
+  bool in_turns;
+  SPTI_TRY(work_bytes(&in_turns, &bytes, d, s->plan, d->panel));
+  if (in_turns) SPTI_TRY(s->plan->method->turns->create(&s->work, s->plan, d->panel, d->turns->memory));
+  else SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
   s->work_made = true;
   return SPTRSM_OK;
 }
@@ -157,8 +175,11 @@ typedef struct {
 } plan_source;
 
 static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f, plan_source plans) {
-  SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[L_MATRIX], d->context, f->L, SPTRSM_COPY), factor_name(d, L_MATRIX)));
-  if (f->U) SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[U_MATRIX], d->context, f->U, SPTRSM_COPY), factor_name(d, U_MATRIX)));
+  SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[SPTI_L_MATRIX], d->context, f->L, SPTRSM_COPY),
+                            spti_direct_factor_name(d, SPTI_L_MATRIX)));
+  if (f->U)
+    SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[SPTI_U_MATRIX], d->context, f->U, SPTRSM_COPY),
+                              spti_direct_factor_name(d, SPTI_U_MATRIX)));
   SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, f->D, f->D_sub, f->D_hermitian != 0));
   SPTI_TRY(spti_side_set_maps(&d->row, d->context, f->perm_row, f->row_convention, d->n, "perm_row"));
   SPTI_TRY(spti_side_set_maps(&d->col, d->context, f->perm_col, f->col_convention, d->n, "perm_col"));
@@ -190,8 +211,8 @@ sptrsm_status spti_direct_create(sptrsm_direct **out, sptrsm_context *context, c
   SPTI_TRY(spti_host_alloc(&d, 1, sizeof *d, "direct solver"));
   *d = (sptrsm_direct){.context = context, .u_kind = f->u_kind, .dtype = f->L->dtype, .given = f->L->dtype, .n = f->L->n};
   atomic_init(&d->references, 1);
-  d->place[L_MATRIX] = f->L->place;
-  d->place[U_MATRIX] = f->U ? f->U->place : SPTRSM_HOST;
+  d->place[SPTI_L_MATRIX] = f->L->place;
+  d->place[SPTI_U_MATRIX] = f->U ? f->U->place : SPTRSM_HOST;
   d->has_U = f->U || f->u_kind != SPTRSM_U_GIVEN;
   spti_context_retain(context);
   sptrsm_status status = fill_by_options(d, f, options, (plan_source){supply, argument});
@@ -221,75 +242,16 @@ void sptrsm_direct_destroy(sptrsm_direct *d) {
   if (!d || atomic_fetch_sub(&d->references, 1) > 1) return;
   SPTI_VISIT(d->context);
   spti_direct_drop_extension(d);
-  free_workspace(d);
+  spti_direct_free_workspace(d);
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
   spti_host_free(d->blob);
-  sptrsm_matrix_destroy(d->matrix[L_MATRIX]);
-  sptrsm_matrix_destroy(d->matrix[U_MATRIX]);
+  sptrsm_matrix_destroy(d->matrix[SPTI_L_MATRIX]);
+  sptrsm_matrix_destroy(d->matrix[SPTI_U_MATRIX]);
   spti_direct_diagonal_free(&d->D, d->context);
   spti_side_free(&d->row, d->context);
   spti_side_free(&d->col, d->context);
   sptrsm_context_destroy(d->context);
   spti_host_free(d);
-}
-
-/* All new values are checked before any is stored: U first, D while it is copied, and L by sptrsm_matrix_set_values, which changes
- * nothing if it fails. */
-static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
-  if (U_val) SPTI_TRY(spti_name_object(spti_matrix_check_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
-  spti_direct_diagonal fresh = {0};
-  if (D || D_sub)
-    SPTI_TRY(spti_direct_diagonal_create(&fresh, d->context, d->n, d->dtype, D ? D : d->D.host[0], D_sub ? D_sub : d->D.host[1],
-                                         d->D.apply.hermitian));
-  sptrsm_status status;
-  if (L_val) SPTI_TRY_GOTO(spti_name_object(sptrsm_matrix_set_values(d->matrix[L_MATRIX], L_val), factor_name(d, L_MATRIX)));
-  if (U_val) SPTI_TRY_GOTO(spti_name_object(sptrsm_matrix_set_values(d->matrix[U_MATRIX], U_val), factor_name(d, U_MATRIX)));
-  if (!D && !D_sub) return SPTRSM_OK;
-  spti_direct_diagonal_free(&d->D, d->context);
-  d->D = fresh;
-  return SPTRSM_OK;
-fail:
-  spti_direct_diagonal_free(&fresh, d->context);
-  return status;
-}
-
-static sptrsm_status triangle_in_single(void **out, const sptrsm_direct *d, int matrix, const void *val) {
-  const sptrsm_matrix *m = d->matrix[matrix];
-  const spti_storage *storage;
-  spti_storage temporary;
-  if (!val) return SPTRSM_OK;
-  SPTI_TRY(spti_matrix_on_host(&storage, &temporary, m));
-  sptrsm_sparse pattern = m->T;
-  pattern.ptr = storage->ptr, pattern.idx = storage->idx;
-  sptrsm_status status =
-      spti_single_values(out, d->context, val, d->place[matrix], m->caller_nnz, d->given, &pattern, matrix == L_MATRIX ? "L.val" : "U.val");
-  spti_storage_free(&temporary, NULL);
-  return status;
-}
-
-static sptrsm_status set_values_in_single(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
-  void *single[4] = {NULL};
-  sptrsm_status status;
-  SPTI_TRY_DONE(triangle_in_single(&single[0], d, L_MATRIX, L_val));
-  SPTI_TRY_DONE(spti_single_values(&single[1], d->context, D, SPTRSM_HOST, d->n, d->given, NULL, "D"));
-  SPTI_TRY_DONE(spti_single_values(&single[2], d->context, D_sub, SPTRSM_HOST, d->n, d->given, NULL, "D_sub"));
-  SPTI_TRY_DONE(triangle_in_single(&single[3], d, U_MATRIX, U_val));
-  const void *given[2] = {D, D_sub}, *rounded[2] = {D ? single[1] : d->D.host[0], D_sub ? single[2] : d->D.host[1]};
-  SPTI_TRY_DONE(spti_single_check_D(given, rounded, d->n, d->given));
-  status = set_values(d, single[0], single[1], single[2], single[3]);
-done:
-  for (int i = 0; i < 4; i++) spti_host_free(single[i]);
-  return status;
-}
-
-sptrsm_status sptrsm_direct_set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
-  if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: direct is NULL");
-  SPTI_VISIT(d->context);
-  if (U_val && !d->matrix[U_MATRIX]) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no U of their own");
-  if ((D && !d->D.host[0]) || (D_sub && !d->D.host[1]))
-    return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_set_values: the factors have no %s", D && !d->D.host[0] ? "D" : "D_sub");
-  if (d->dtype == d->given) return set_values(d, L_val, D, D_sub, U_val);
-  return set_values_in_single(d, L_val, D, D_sub, U_val);
 }
 
 /* ---- solving ---- */
@@ -301,6 +263,13 @@ spti_edge spti_direct_edge(const sptrsm_direct *d, const spti_system_edge *e) {
                      .inverse = e->transpose ? s->map : s->inverse,
                      .scale = e->scaled ? s->scale : NULL,
                      .divide = s->divide};
+}
+
+sptrsm_status spti_direct_need_plans(sptrsm_direct *d, const spti_system_steps *steps) {
+  spti_direct_slot *slot;
+  for (int s = 0; s < steps->count; s++)
+    if (steps->stages[s].factor != SPTI_D) SPTI_TRY(need_plan(&slot, d, &steps->stages[s]));
+  return SPTRSM_OK;
 }
 
 /* Plans are made before the work, since a new plan may narrow the panel and free the workspace. */
@@ -357,7 +326,8 @@ static sptrsm_status factor_info(sptrsm_info *out, const sptrsm_direct *d, spti_
   int matrix;
   spti_op op;
   const spti_direct_slot *s = slot_of((sptrsm_direct *)d, &matrix, &op, &(spti_system_stage){.factor = factor});
-  if (!s->plan) return spti_fail(SPTRSM_ERR_MEMORY, "%s has no plan, since the memory limit has no room for one", factor_name(d, matrix));
+  if (!s->plan)
+    return spti_fail(SPTRSM_ERR_MEMORY, "%s has no plan, since the memory limit has no room for one", spti_direct_factor_name(d, matrix));
   SPTI_TRY(sptrsm_plan_info(out, s->plan));
   out->panel = d->panel;
   return SPTRSM_OK;
@@ -374,8 +344,8 @@ sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_di
 
 size_t spti_direct_bytes(const sptrsm_direct *d) {
   const size_t n = (size_t)d->n, value = sptrsm_dtype_bytes(d->dtype);
-  size_t bytes = sizeof *d + spti_matrix_bytes(d->matrix[L_MATRIX]);
-  if (d->matrix[U_MATRIX]) bytes += spti_matrix_bytes(d->matrix[U_MATRIX]);
+  size_t bytes = sizeof *d + spti_matrix_bytes(d->matrix[SPTI_L_MATRIX]);
+  if (d->matrix[SPTI_U_MATRIX]) bytes += spti_matrix_bytes(d->matrix[SPTI_U_MATRIX]);
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
     if (plan) bytes += spti_plan_bytes(plan);

@@ -19,10 +19,18 @@ typedef struct {
   sptrsm_status (*bytes)(size_t *out, const sptrsm_direct *); /* of the memory that it will need for solving */
 } spti_direct_extension;
 
+/* Memory that plans, also of several solvers, use in turns for their work. */
+typedef struct {
+  void *memory;
+  size_t bytes;
+} spti_direct_turns;
+
+enum { SPTI_L_MATRIX, SPTI_U_MATRIX };
+
 struct sptrsm_direct {
   atomic_int references;
   sptrsm_context *context;
-  sptrsm_matrix *matrix[2]; /* L and U; the latter is NULL where U is L transposed, or absent */
+  sptrsm_matrix *matrix[2]; /* SPTI_L_MATRIX, SPTI_U_MATRIX; the latter is NULL where U is L transposed, or absent */
   bool has_U;
   sptrsm_u_kind u_kind;
   sptrsm_dtype dtype;    /* type in which the factors are kept */
@@ -37,14 +45,21 @@ struct sptrsm_direct {
   int32_t panel;                   /* right-hand sides of a panel that all plans made so far can solve */
   bool lends;                      /* a component above keeps a plan (spti_direct_plan) */
   spti_panels panels;              /* made at the first solve */
+  const spti_direct_turns *turns;  /* of the component above, for plans whose method can use it; NULL: all have work of their own */
   spti_direct_extension extension;
   void *blob; /* the bytes that plans were made of, if the solver owns them */
 };
 
+const char *spti_direct_factor_name(const sptrsm_direct *, int matrix); /* for messages */
+
 /* The pipeline of a system's solve. Makes the plans and the work that it needs, but no panels: whoever runs it has some of d->panel
  * columns. Where all of that was made before, nothing is written, so threads may do this and run the pipeline at the same time. */
 sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *, const spti_system_steps *);
-size_t spti_direct_bytes(const sptrsm_direct *); /* of the factors and the plans made so far */
+sptrsm_status spti_direct_need_plans(sptrsm_direct *, const spti_system_steps *); /* the first half of it: makes no work */
+void spti_direct_free_workspace(sptrsm_direct *);                                 /* the next pipeline makes it anew */
+size_t spti_direct_bytes(const sptrsm_direct *);                                  /* of the factors and the plans made so far */
+/* Bytes of the work of the plans made so far, for panels of that width: *turn in the memory that plans use in turns, *own beside it. */
+sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_direct *, int32_t panel);
 
 /* Frees the extension's state; the solver has none afterwards. */
 void spti_direct_drop_extension(sptrsm_direct *);

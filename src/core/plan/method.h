@@ -72,6 +72,12 @@ typedef struct {
   sptrsm_status (*solve)(const spti_grouped *, const sptrsm_plan *, void *work, void *block, int32_t width);
 } spti_grouping;
 
+/* Memory beside the panel that several plans use in turns, one solve after the other: a solve relies on nothing there. */
+typedef struct {
+  sptrsm_status (*bytes)(size_t *out, const sptrsm_plan *, int32_t panel);
+  sptrsm_status (*create)(void **work, const sptrsm_plan *, int32_t panel, void *memory); /* work_free does not free `memory` */
+} spti_turns;
+
 typedef struct spti_method {
   const char *name, *summary, *cite; /* cite: key in docs/references.bib */
   sptrsm_place place;
@@ -97,6 +103,7 @@ typedef struct spti_method {
   sptrsm_status (*work_bytes)(size_t *out, const sptrsm_plan *plan, int32_t panel);
   sptrsm_status (*work_create)(void **work, const sptrsm_plan *plan, int32_t panel);
   void (*work_free)(void *work, const sptrsm_plan *plan);
+  const spti_turns *turns; /* NULL: the method can't */
 
   /* A method has one of these two. Host methods return when the solution is there. CUDA methods queue their work on
    * the context's stream; they allocate nothing and wait for nothing. `solve` works in place on a panel.

@@ -20,21 +20,27 @@ int32_t spti_two_blocks_panel(const sptrsm_plan *plan) {
 /* Rows of the work blocks begin at memory sectors, except rows of one or two right-hand sides, of which several share a sector. */
 static int64_t ld_of(int32_t panel) { return panel <= 2 ? panel : ((int64_t)panel + 3) / 4 * 4; }
 
-static sptrsm_status block_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int64_t ld) {
-  return spti_bytes(out, rows * ld, 2 * sptrsm_dtype_bytes(plan->view.dtype), "work blocks");
-}
-
-sptrsm_status spti_two_blocks_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
-  SPTI_TRY(block_bytes(out, plan, rows, ld_of(panel)));
-  *out += SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t);
+static sptrsm_status bytes_of(size_t *out, const sptrsm_plan *plan, int64_t rows, int32_t panel, size_t blocks) {
+  SPTI_TRY(spti_bytes(out, rows * ld_of(panel), blocks * sptrsm_dtype_bytes(plan->view.dtype), "work blocks"));
+  *out = (*out + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t) + SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t);
   return SPTRSM_OK;
 }
 
-static int32_t *control_of(const spti_two_blocks *w, const sptrsm_plan *plan) {
-  return (int32_t *)((char *)w->memory + 2 * (size_t)w->rows * (size_t)w->ld * sptrsm_dtype_bytes(plan->view.dtype));
+sptrsm_status spti_two_blocks_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
+  return bytes_of(out, plan, rows, panel, 2);
 }
 
-/* Fills the work blocks when they are new and after a solve that lost a dependency. */
+sptrsm_status spti_two_blocks_turn_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
+  return bytes_of(out, plan, rows, panel, 1);
+}
+
+/* Behind the blocks, which the fill takes for 64-bit words. */
+static int32_t *control_of(const spti_two_blocks *w, const sptrsm_plan *plan) {
+  const size_t blocks = w->in_turns ? 1 : 2, bytes = blocks * (size_t)(w->rows * w->ld) * sptrsm_dtype_bytes(plan->view.dtype);
+  return (int32_t *)((char *)w->memory + (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t));
+}
+
+/* Fills the work blocks. Afterwards a solve uses the first one, and the other one, if there is one, needs no refill. */
 static sptrsm_status make_whole(spti_two_blocks *w, const sptrsm_plan *plan) {
   int32_t *control = control_of(w, plan);
   const spti_two_blocks_args args = {control, w->memory, ((char *)control - (char *)w->memory) / (int64_t)sizeof(int64_t)};
@@ -50,35 +56,47 @@ sptrsm_status spti_two_blocks_check_width(int32_t panel) {
 
 sptrsm_status spti_two_blocks_place(spti_two_blocks *out, void *memory, int64_t rows, int32_t panel) {
   SPTI_TRY(spti_two_blocks_check_width(panel));
-  *out = (spti_two_blocks){.memory = memory, .rows = rows, .ld = ld_of(panel), .losses = -1};
+  *out = (spti_two_blocks){.memory = memory, .rows = rows, .ld = ld_of(panel), .in_turns = true};
   return SPTRSM_OK;
+}
+
+static sptrsm_status keep(void **out, const spti_two_blocks *made) {
+  spti_two_blocks *w;
+  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
+  *w = *made;
+  *out = w;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_two_blocks_create_in(void **out, void *memory, int64_t rows, int32_t panel) {
+  spti_two_blocks made;
+  SPTI_TRY(spti_two_blocks_place(&made, memory, rows, panel));
+  return keep(out, &made);
 }
 
 sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
   size_t bytes;
-  spti_two_blocks made, *w;
-  SPTI_TRY(spti_two_blocks_place(&made, NULL, rows, panel));
+  SPTI_TRY(spti_two_blocks_check_width(panel));
   SPTI_TRY(spti_two_blocks_bytes(&bytes, plan, rows, panel));
-  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
-  *w = made;
+  spti_two_blocks made = {.rows = rows, .ld = ld_of(panel)};
   sptrsm_status status;
-  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "work blocks"));
-  SPTI_TRY_GOTO(make_whole(w, plan));
-  *out = w;
+  SPTI_TRY(spti_alloc(plan->context, &made.memory, (int64_t)bytes, 1, "work blocks"));
+  SPTI_TRY_GOTO(make_whole(&made, plan));
+  SPTI_TRY_GOTO(keep(out, &made));
   return SPTRSM_OK;
 fail:
-  spti_two_blocks_free(w, plan);
+  spti_free(plan->context, made.memory);
   return status;
 }
 
 void spti_two_blocks_free(void *work, const sptrsm_plan *plan) {
   spti_two_blocks *w = work;
-  spti_free(plan->context, w->memory);
+  if (!w->in_turns) spti_free(plan->context, w->memory);
   spti_host_free(w);
 }
 
 sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *w, const sptrsm_plan *plan) {
-  if (w->losses != plan->context->losses) SPTI_TRY(make_whole(w, plan));
+  if (w->in_turns || w->losses != plan->context->losses) SPTI_TRY(make_whole(w, plan));
   *out = spti_gpu_syncfree(plan->context, control_of(w, plan));
   return SPTRSM_OK;
 }

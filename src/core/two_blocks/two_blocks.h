@@ -7,8 +7,9 @@
 #include "core/two_blocks/kernels.h"
 
 typedef struct {
-  void *memory; /* two blocks of rows x ld, then the control words */
+  void *memory; /* blocks of rows x ld, then the control words */
   int64_t rows, ld;
+  bool in_turns;  /* the memory has works of others between solves: one block, which each solve has filled before it; else two */
   int64_t losses; /* the context's count of losses when the blocks were last filled by two_blocks_start */
 } spti_two_blocks;
 
@@ -22,10 +23,14 @@ sptrsm_status spti_two_blocks_check_width(int32_t panel);
 /* Creates a method's workspace; *out is a spti_two_blocks. Checks the width. */
 sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *, int64_t rows, int32_t panel);
 void spti_two_blocks_free(void *work, const sptrsm_plan *);
-/* The same in the caller's memory, of spti_two_blocks_bytes, which may have had other work blocks before: the next spti_two_blocks_ready
- * fills it. Nothing is to be freed. */
+/* A workspace in memory of the caller's, of spti_two_blocks_turn_bytes, that others may use between its solves. It has one block, since
+ * each solve begins by filling it. Nothing is to be freed. */
 sptrsm_status spti_two_blocks_place(spti_two_blocks *out, void *memory, int64_t rows, int32_t panel);
-/* To be called before a solve: fills the blocks anew if a dependency was lost since they were filled. *out is for the solve's kernel. */
+sptrsm_status spti_two_blocks_turn_bytes(size_t *out, const sptrsm_plan *, int64_t rows, int32_t panel);
+/* The same for a method's spti_turns: *out is a spti_two_blocks, which spti_two_blocks_free frees without the memory. */
+sptrsm_status spti_two_blocks_create_in(void **out, void *memory, int64_t rows, int32_t panel);
+/* To be called before a solve: fills the blocks anew if a dependency was lost since they were filled, or if others use the memory. *out is
+ * for the solve's kernel. */
 sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *, const sptrsm_plan *);
 
 #endif

@@ -183,6 +183,16 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
   return spti_two_blocks_create(work, plan, ((const state *)plan->state)->item_count, panel);
 }
 
+static sptrsm_status turn_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  return spti_two_blocks_turn_bytes(out, plan, ((const state *)plan->state)->item_count, panel);
+}
+
+static sptrsm_status turn_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
+  return spti_two_blocks_create_in(work, memory, ((const state *)plan->state)->item_count, panel);
+}
+
+static const spti_turns turns = {.bytes = turn_bytes, .create = turn_create};
+
 /* ---- solve ---- */
 
 static spti_gather_items items_of(const state *s) {
@@ -248,5 +258,6 @@ const spti_method spti_method_gather = {
     .work_bytes = work_bytes,
     .work_create = work_create,
     .work_free = spti_two_blocks_free,
+    .turns = &turns,
     .solve_between = solve_between,
 };

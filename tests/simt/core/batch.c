@@ -385,8 +385,9 @@ static void check_all(sptrsm_dtype dtype, uint64_t first) {
   for (int r = 0; r < RECIPES; r++) check_batch(r, dtype, r % 2 ? "block" : "gather", first + (uint64_t)r * 10 + COPIES);
 }
 
-/* Items of different forms, which need sets of their own. */
-static void check_mixed(sptrsm_dtype dtype, const char *method, uint64_t seed) {
+/* Items of different forms, which need sets of their own. rows > 0: memory has room for panels of that many rows and two columns, so that
+ * there are more sets of a form, in the same memory, and panels of few columns. */
+static void check_mixed(sptrsm_dtype dtype, const char *method, int rows, uint64_t seed) {
   static factor_set patterns[ITEMS_MOST];
   static test_batch t;
   static test_blocks k;
@@ -401,7 +402,7 @@ static void check_mixed(sptrsm_dtype dtype, const char *method, uint64_t seed) {
   if (!c.mask) c.mask = reachable(ITEMS_MOST), c.status = reachable(ITEMS_MOST * sizeof *c.status);
   t = (test_batch){
       .pattern = patterns, .mixed = true, .dtype = dtype, .count = 1 + below(&d, ITEMS_MOST), .singular = -1, .row = below(&d, N)};
-  snprintf(t.name, sizeof t.name, "mixed, type %d, %d items, %s, seed %d", (int)dtype, t.count, method, (int)seed);
+  snprintf(t.name, sizeof t.name, "mixed, type %d, %d items, %s, room for %d rows, seed %d", (int)dtype, t.count, method, rows, (int)seed);
   snprintf(t.method, sizeof t.method, "%s", method);
   t.keeps_bits = strcmp(method, "auto") == 0 || strncmp(method, "gather", 6) == 0;
   const int kinds = 1 + below(&d, 3), kind = below(&d, RECIPES);
@@ -413,6 +414,7 @@ static void check_mixed(sptrsm_dtype dtype, const char *method, uint64_t seed) {
   for (int i = 0; i < t.count; i++) item_factor_set(&f[i], &t, i), items[i] = &f[i].f;
   sptrsm_options_init(&options);
   options.method = method;
+  if (rows) options.panel = 2, options.memory_limit = (size_t)rows * 4 * 2 * sptrsm_dtype_bytes(dtype) + 64;
   ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), t.name);
   ok(sptrsm_batch_create_mixed(&batch, context, items, t.count, &options), t.name);
   bool has_U = true;
@@ -438,7 +440,8 @@ static void check_mixed(sptrsm_dtype dtype, const char *method, uint64_t seed) {
 static void check_all_mixed(sptrsm_dtype dtype, uint64_t first) {
   static const char *const methods[] = {"auto", "gather:split=3,segment=2", "levelset", "block", "syncfree-csr"};
   for (uint64_t m = 0; m < sizeof methods / sizeof *methods; m++)
-    for (uint64_t copy = 0; copy < 2; copy++) check_mixed(dtype, methods[m], first + 10 * m + copy);
+    for (uint64_t copy = 0; copy < 2; copy++) check_mixed(dtype, methods[m], 0, first + 10 * m + copy);
+  for (uint64_t copy = 0; copy < 4; copy++) check_mixed(dtype, copy == 3 ? "block" : methods[copy % 2], 2 * N, first + 5 + 10 * copy);
 }
 
 #ifndef BATCH_ON_GPU
@@ -479,79 +482,6 @@ Test(uniform, launches_do_not_grow_with_the_items) { cr_assert(launches_of(false
 Test(mixed, launches_do_not_grow_with_the_items) {
   const int64_t one = launches_of(true, 1);
   cr_assert(one > 0 && launches_of(true, ITEMS_MOST) == one);
-}
-
-/* ---- workspace ---- */
-
-enum { ROWS = 300, DIAGONALS_MOST = 150 };
-
-/* Of `count` diagonal items, the last `upright` of them in CSC and so solved apart from the others, and if `empty` without rows. */
-static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, bool empty, const sptrsm_options *o, sptrsm_dtype dtype) {
-  static int64_t ptr[ROWS + 1];
-  static int32_t idx[ROWS];
-  static double ones[2 * ROWS];
-  sptrsm_factors f[2];
-  const sptrsm_factors *items[DIAGONALS_MOST];
-  sptrsm_context *context;
-  sptrsm_batch *batch;
-  sptrsm_batch_facts facts = {.size = sizeof facts};
-  for (int32_t i = 0; i < ROWS; i++) ptr[i + 1] = i + 1, idx[i] = i, put(ones, i, dtype, 1);
-  const sptrsm_sparse rows = {.dtype = dtype, .n = ROWS, .ptr = ptr, .idx = idx, .val = ones};
-  sptrsm_sparse columns = rows;
-  columns.format = SPTRSM_CSC;
-  if (empty) columns.n = 0;
-  for (int k = 0; k < 2; k++) sptrsm_factors_init(&f[k]), f[k].L = k ? &columns : &rows;
-  for (int64_t i = 0; i < count; i++) items[i] = &f[i >= count - upright];
-  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "workspace");
-  ok(sptrsm_batch_create_mixed(&batch, context, items, count, o), "workspace");
-  ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_N), "workspace");
-  ok(sptrsm_batch_info(&facts, batch), "workspace");
-  if (!o) { /* nothing limits memory, so another system does not narrow the panel */
-    sptrsm_batch_facts later = {.size = sizeof later};
-    ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_T), "another system");
-    ok(sptrsm_batch_info(&later, batch), "another system");
-    cr_assert(later.panel == facts.panel && later.workspace_bytes > facts.workspace_bytes, "panel %d, then %d", facts.panel, later.panel);
-  }
-  sptrsm_batch_destroy(batch);
-  sptrsm_context_destroy(context);
-  return facts;
-}
-
-/* Five blocks: the joined panel, the solver's, one for blocks in host memory, two of `gather`, which counts some bytes more. */
-static bool is_five_blocks(const sptrsm_batch_facts *facts, int64_t columns, sptrsm_dtype dtype) {
-  const size_t blocks = 5 * (size_t)(facts->count * ROWS * columns) * sptrsm_dtype_bytes(dtype);
-  return facts->panel == columns && facts->workspace_bytes >= blocks && facts->workspace_bytes < blocks + 64;
-}
-
-Test(mixed, workspace_is_bounded_in_sum) {
-  const size_t bound = (size_t)1 << 28;
-  for (int64_t count = 1; count <= 100; count *= 10) {
-    const sptrsm_batch_facts facts = facts_of_diagonals(count, 0, false, NULL, SPTRSM_F64);
-    cr_assert(is_five_blocks(&facts, count < 100 ? 256 : 128, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
-    cr_assert_leq(facts.workspace_bytes, bound);
-  }
-  const sptrsm_batch_facts two_forms = facts_of_diagonals(100, 30, false, NULL, SPTRSM_F64);
-  cr_assert(two_forms.patterns == 2 && two_forms.panel == 128 && two_forms.workspace_bytes <= bound, "%zu bytes",
-            two_forms.workspace_bytes);
-  const sptrsm_batch_facts full = facts_of_diagonals(150, 0, false, NULL, SPTRSM_F64); /* another system exceeds the bound */
-  cr_assert(is_five_blocks(&full, 128, SPTRSM_F64), "panel %d, %zu bytes", full.panel, full.workspace_bytes);
-}
-
-Test(mixed, items_without_rows_may_have_a_form_of_their_own) {
-  const sptrsm_batch_facts facts = facts_of_diagonals(10, 1, true, NULL, SPTRSM_F64);
-  cr_assert(facts.patterns == 2 && facts.panel == 256, "panel %d", facts.panel);
-}
-
-/* A panel that is asked for is taken; a limit that is asked for holds. */
-Test(mixed, workspace_follows_the_options) {
-  sptrsm_options o;
-  sptrsm_options_init(&o);
-  o.panel = 400;
-  sptrsm_batch_facts facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
-  cr_assert(is_five_blocks(&facts, 400, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
-  o.memory_limit = facts.workspace_bytes / 399;
-  facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
-  cr_assert(is_five_blocks(&facts, 1, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
 }
 #endif
 

@@ -1,6 +1,7 @@
 /* joined.h -- mixed batches on a GPU: the items that have one form are joined into one factor set, which is block-diagonal, and one solver
  * (sptrsm_direct) solves it. So every method serves unchanged, level sets of different items merge, and a solve takes as many launches as
- * that of one system. For the files joined_*.c and mixed.c. */
+ * that of one system. Where options.memory_limit has no room for panels of all items, there are more sets of a form, which are solved one
+ * after the other in the same memory. For the files joined_*.c and mixed.c. */
 #ifndef SPTI_CORE_BATCH_GPU_JOINED_H
 #define SPTI_CORE_BATCH_GPU_JOINED_H
 
@@ -22,7 +23,7 @@ enum { SPTI_HOST_PARTS = 4 }; /* D, D_sub and the scalings of rows and columns: 
 typedef struct {
   spti_joined_form form;
   sptrsm_direct *direct;
-  int64_t members;
+  int64_t members, row_count;
   int64_t *item;                /* [members], in the batch */
   int32_t *first;               /* [members + 1]: rows */
   int64_t *at[2];               /* [members + 1]: entries of L and U */
@@ -34,11 +35,6 @@ typedef struct {
   int32_t *idx[2];
   void *val[2]; /* as the solver got them */
   int32_t *bad; /* [members] */
-  /* of solves */
-  spti_panels panels;
-  void *panel; /* [n][direct->panel] */
-  void *staging;
-  int32_t panel_width;
 } spti_joined_set;
 
 typedef struct {
@@ -50,6 +46,14 @@ typedef struct {
   spti_batch_device device;
   bool chosen; /* the method is this engine's choice */
   double seconds;
+  /* memory of solves, which the sets use in turns */
+  int32_t rows_most; /* of the largest set */
+  spti_panels panels;
+  void *panel;   /* [rows_most][width] */
+  void *staging; /* as panel, for blocks in host memory; NULL until one comes */
+  int32_t width;
+  bool in_turns; /* plans have no work of their own, so that a limit of memory leaves more columns */
+  spti_direct_turns turns;
 } spti_joined;
 
 /* ---- joined_factors.c ---- */
@@ -81,6 +85,12 @@ sptrsm_status spti_joined_tell(sptrsm_batch *);
 
 /* ---- joined_solve.c ---- */
 
+int32_t spti_joined_width(const spti_joined *); /* of the widest panel of a set */
+/* Narrows the panels of all sets until all memory of solves keeps within options.memory_limit. MEMORY: it has no room for one column. */
+sptrsm_status spti_joined_fit_panels(sptrsm_batch *);
+void spti_joined_free_memory(spti_joined *, const sptrsm_context *);
+/* Bytes of all memory of solves by panels of that width, beside the factors. For spti_panel_fit: owner is the batch. */
+sptrsm_status spti_joined_workspace_bytes(size_t *out, void *owner, int32_t panel);
 sptrsm_status spti_joined_prepare(sptrsm_batch *, const spti_system_steps *);
 sptrsm_status spti_joined_solve(sptrsm_batch *, const spti_batch_call *);
 

@@ -23,11 +23,67 @@ static bool same_form(const spti_joined_form *a, const spti_joined_form *b) {
   return same;
 }
 
-static int64_t find_set(spti_joined *s, const spti_joined_form *form) {
-  int64_t i = 0;
-  while (i < s->set_count && !same_form(&s->sets[i].form, form)) i++;
-  if (i == s->set_count) s->sets[s->set_count++] = (spti_joined_set){.form = *form};
+/* All items of a form are in one set, unless that has more than `most` rows then. Only the form's latest set is asked for room. */
+static int64_t find_set(spti_joined *s, const spti_joined_form *form, int32_t n, int64_t most) {
+  int64_t i = s->set_count - 1;
+  while (i >= 0 && !same_form(&s->sets[i].form, form)) i--;
+  if (i < 0 || s->sets[i].row_count + n > most) s->sets[i = s->set_count++] = (spti_joined_set){.form = *form};
+  s->sets[i].row_count += n;
   return i;
+}
+
+/* ---- panels ---- */
+
+/* Of all blocks of a solve together, if neither options nor the context limit memory and 32 columns fit. */
+#ifndef SPTI_JOINED_WORKSPACE
+#define SPTI_JOINED_WORKSPACE (1 << 28)
+#endif
+
+/* A solve keeps several blocks of all rows of a set: the joined panel, the solver's own, one for blocks in host memory, and two for each
+ * plan of `gather`; or, where plans use memory in turns, one for all plans. */
+enum { PANEL_LEAST = 32 /* lanes of a warp */, PANEL_MOST = 256, BLOCKS = 3, BLOCKS_OF_PLAN = 2, BLOCKS_IN_TURNS = BLOCKS + 1 };
+
+/* The most rows of a set. Where options.memory_limit has no room for 32 columns of all items, or for as many as options say, there are
+ * several sets: with fewer columns each item's factors would be read more often. */
+static int64_t rows_of_a_set(const spti_joined *s, const sptrsm_batch *b) {
+  const sptrsm_options *o = &b->options;
+  const int64_t hint = o->nrhs_hint, columns = o->panel > 0 ? o->panel : hint > 0 && hint < PANEL_LEAST ? hint : PANEL_LEAST;
+  if (!s->in_turns) return INT64_MAX;
+  return (int64_t)(o->memory_limit / (size_t)columns / (BLOCKS_IN_TURNS * sptrsm_dtype_bytes(b->dtype)));
+}
+
+/* The set's part of what options.memory_limit, or else SPTI_JOINED_WORKSPACE, allows to all sets. */
+static int64_t share_of(const spti_joined_set *set, const sptrsm_batch *b) {
+  const spti_joined *s = b->state;
+  double rows = 0;
+  for (int64_t k = 0; k < s->set_count; k++) rows += (double)s->sets[k].row_count;
+  const double limit = (double)b->options.memory_limit, all = limit <= 0 ? SPTI_JOINED_WORKSPACE : limit < 0x1p62 ? limit : 0x1p62;
+  return rows > 0 ? (int64_t)(all * ((double)set->row_count / rows)) : (int64_t)all;
+}
+
+/* Unless options.panel says it, the panel is the widest of 256, 128, 64 and 32 columns with which all blocks keep within the set's share;
+ * 32 columns may exceed it. Where options or the context limit memory, it may be narrower. Plans that the solver makes later, for other
+ * systems, add blocks of that width; only if options.memory_limit leaves no room for them, they narrow the panel. */
+static void bound_workspace(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {
+  const bool two_plans = set->form.has_U || set->form.u_kind != SPTRSM_U_GIVEN, limited = o->memory_limit > 0;
+  const int32_t least = limited || b->context->memory_limit > 0 ? 1 : PANEL_LEAST;
+  const int64_t column = set->row_count * (int64_t)sptrsm_dtype_bytes(b->dtype);
+  const int64_t all_blocks = column * (BLOCKS + BLOCKS_OF_PLAN * (1 + two_plans)), share = share_of(set, b);
+  if (column == 0 || (o->panel > 0 && !limited)) return;
+  if (o->panel == 0) o->panel = PANEL_MOST;
+  while (o->panel > least && o->panel * all_blocks > share) o->panel /= 2;
+  const int64_t left = share - o->panel * column;
+  if (limited) o->memory_limit = left > 0 ? (size_t)left : 1;
+}
+
+static void choose_panel(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {
+  const spti_joined *s = b->state;
+  if (!s->in_turns) {
+    bound_workspace(o, set, b);
+    return;
+  }
+  o->memory_limit = 0; /* spti_joined_fit_panels keeps it for all sets */
+  if (o->panel == 0) o->panel = PANEL_MOST;
 }
 
 /* ---- sizes ---- */
@@ -79,9 +135,10 @@ static sptrsm_status alloc_members(spti_joined_set *set, const sptrsm_context *c
 /* Puts the items into sets, and finds where each begins. */
 static sptrsm_status sort_items(sptrsm_batch *b, const spti_batch_source *source) {
   spti_joined *s = b->state;
+  const int64_t most = rows_of_a_set(s, b);
   for (int64_t i = 0; i < b->count; i++) {
     const spti_joined_form form = form_of(source->items[i]);
-    s->set_of[i] = find_set(s, &form);
+    s->set_of[i] = find_set(s, &form, source->items[i]->L->n, most);
     s->member_of[i] = s->sets[s->set_of[i]].members++;
   }
   for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(alloc_members(&s->sets[k], b->context));
@@ -93,6 +150,7 @@ static sptrsm_status sort_items(sptrsm_batch *b, const spti_batch_source *source
     s->places[i][0] = source->items[i]->L->place;
     s->places[i][1] = source->items[i]->U ? source->items[i]->U->place : SPTRSM_HOST;
     for (int p = 0; p < SPTI_HOST_PARTS; p++) set->has[p][m] = spti_joined_host_part(source->items[i], p) != NULL;
+    if (set->first[m + 1] > s->rows_most) s->rows_most = set->first[m + 1];
   }
   return SPTRSM_OK;
 }
@@ -111,32 +169,10 @@ static sptrsm_sparse joined_triangle(const spti_joined_set *set, const sptrsm_ba
                          .val = set->val[t]};
 }
 
-/* All items have their rows in a panel, and a solve keeps several blocks of that size: the joined panel, the solver's own, one for blocks
- * in host memory, and two for each plan of `gather`. */
-enum { WORKSPACE_BYTES = 1 << 28, PANEL_LEAST = 32 /* lanes of a warp */, PANEL_MOST = 256, BLOCKS = 3, BLOCKS_OF_PLAN = 2 };
-
-/* The set's part of what options.memory_limit, or else WORKSPACE_BYTES, allows to all sets. */
-static int64_t share_of(const spti_joined_set *set, const sptrsm_batch *b) {
-  const spti_joined *s = b->state;
-  double rows = 0;
-  for (int64_t k = 0; k < s->set_count; k++) rows += s->sets[k].first[s->sets[k].members];
-  const double limit = (double)b->options.memory_limit, all = limit <= 0 ? WORKSPACE_BYTES : limit < 0x1p62 ? limit : 0x1p62;
-  return rows > 0 ? (int64_t)(all * (set->first[set->members] / rows)) : (int64_t)all;
-}
-
-/* Unless options.panel says it, the panel is the widest of 256, 128, 64 and 32 columns with which all blocks keep within the set's share;
- * 32 columns may exceed it. Where options or the context limit memory, it may be narrower. Plans that the solver makes later, for other
- * systems, add blocks of that width; only if options.memory_limit leaves no room for them, they narrow the panel. */
-static void bound_workspace(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {
-  const bool two_plans = set->form.has_U || set->form.u_kind != SPTRSM_U_GIVEN, limited = o->memory_limit > 0;
-  const int32_t least = limited || b->context->memory_limit > 0 ? 1 : PANEL_LEAST;
-  const int64_t column = (int64_t)set->first[set->members] * (int64_t)sptrsm_dtype_bytes(b->dtype);
-  const int64_t all_blocks = column * (BLOCKS + BLOCKS_OF_PLAN * (1 + two_plans)), share = share_of(set, b);
-  if (column == 0 || (o->panel > 0 && !limited)) return;
-  if (o->panel == 0) o->panel = PANEL_MOST;
-  while (o->panel > least && o->panel * all_blocks > share) o->panel /= 2;
-  const int64_t left = share - o->panel * column;
-  if (limited) o->memory_limit = left > 0 ? (size_t)left : 1;
+static sptrsm_status let_use_turns(sptrsm_direct *d, void *joined) {
+  const spti_joined *s = joined;
+  d->turns = s->in_turns ? &s->turns : NULL;
+  return SPTRSM_OK;
 }
 
 static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, int32_t *const perm[2]) {
@@ -156,8 +192,8 @@ static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, 
   f.scale_col = sound[3], f.col_op = set->form.op[1];
   f.perm_row = perm[0], f.perm_col = perm[1];
   sptrsm_options options = b->options;
-  bound_workspace(&options, set, b);
-  SPTI_TRY_DONE(sptrsm_direct_create(&set->direct, b->context, &f, &options));
+  choose_panel(&options, set, b);
+  SPTI_TRY_DONE(spti_direct_create(&set->direct, b->context, &f, &options, let_use_turns, b->state));
 done:
   for (int p = 0; p < SPTI_HOST_PARTS; p++) spti_host_free(sound[p]);
   return status;
@@ -187,12 +223,12 @@ sptrsm_status spti_joined_create(sptrsm_batch *b, const spti_batch_source *sourc
   SPTI_TRY(spti_alloc(b->context, &s->device.status, b->count, sizeof *s->device.status, "item statuses"));
   SPTI_TRY(sort_items(b, source));
   for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(fill_set(&s->sets[k], b, source));
+  if (s->in_turns) SPTI_TRY(spti_joined_fit_panels(b));
   return spti_joined_tell(b);
 }
 
 void spti_joined_set_free(spti_joined_set *set, const sptrsm_context *context) {
   sptrsm_direct_destroy(set->direct);
-  spti_panels_free(&set->panels, context);
   spti_host_free(set->item);
   spti_host_free(set->first);
   for (int t = 0; t < 2; t++) {
@@ -209,6 +245,4 @@ void spti_joined_set_free(spti_joined_set *set, const sptrsm_context *context) {
   spti_free(context, (void *)set->rows.first);
   spti_free(context, (void *)set->rows.item);
   spti_free(context, set->bad);
-  spti_free(context, set->panel);
-  spti_free(context, set->staging);
 }

@@ -2,37 +2,98 @@
  * items into the rows of the joined panel, the solver's pipeline solves the panel in place, and one kernel brings it to X. */
 #include "core/batch/gpu/joined.h"
 #include "core/context/alloc.h"
+#include "core/plan/panel.h"
 
 /* ---- memory ---- */
 
-static void drop_panel(spti_joined_set *set, const sptrsm_context *context) {
-  spti_panels_free(&set->panels, context);
-  spti_free(context, set->panel);
-  spti_free(context, set->staging);
-  set->panel = set->staging = NULL;
-  set->panel_width = 0;
+static void drop_panel(spti_joined *s, const sptrsm_context *context) {
+  spti_panels_free(&s->panels, context);
+  spti_free(context, s->panel);
+  spti_free(context, s->staging);
+  s->panel = s->staging = NULL;
+  s->width = 0;
 }
 
-/* A new plan may have narrowed the solver's panel. */
-static sptrsm_status need_panel(spti_joined_set *set, const sptrsm_batch *b) {
-  const sptrsm_direct *d = set->direct;
-  const size_t bytes = sptrsm_dtype_bytes(b->dtype);
-  if (set->panel && set->panel_width == d->panel) return SPTRSM_OK;
-  drop_panel(set, b->context);
-  SPTI_TRY(spti_panels_create(&set->panels, b->context, d->n, d->dtype, d->panel, &b->options));
-  SPTI_TRY(spti_alloc(b->context, &set->panel, (int64_t)d->n * d->panel, bytes, "joined panel"));
-  set->panel_width = d->panel;
+void spti_joined_free_memory(spti_joined *s, const sptrsm_context *context) {
+  drop_panel(s, context);
+  spti_free(context, s->turns.memory);
+}
+
+static sptrsm_status work_bytes(size_t *own, size_t *turn, const spti_joined *s, int32_t panel) {
+  *own = *turn = 0;
+  for (int64_t k = 0; k < s->set_count; k++) {
+    size_t own_k, turn_k;
+    SPTI_TRY(spti_direct_work_bytes(&own_k, &turn_k, s->sets[k].direct, panel));
+    *own += own_k;
+    if (turn_k > *turn) *turn = turn_k;
+  }
+  return SPTRSM_OK;
+}
+
+/* A block for blocks in host memory is counted in any case. */
+sptrsm_status spti_joined_workspace_bytes(size_t *out, void *owner, int32_t panel) {
+  const sptrsm_batch *b = owner;
+  const spti_joined *s = b->state;
+  size_t panels, joined, own, turn;
+  SPTI_TRY(spti_panels_bytes(&panels, b->context, s->rows_most, b->dtype, panel, &b->options)); /* two blocks */
+  SPTI_TRY(spti_bytes(&joined, (int64_t)s->rows_most * panel, sptrsm_dtype_bytes(b->dtype), "joined panel"));
+  SPTI_TRY(work_bytes(&own, &turn, s, panel));
+  *out = panels + joined + own + turn;
+  return SPTRSM_OK;
+}
+
+int32_t spti_joined_width(const spti_joined *s) {
+  int32_t width = 1;
+  for (int64_t k = 0; k < s->set_count; k++)
+    if (s->sets[k].direct->panel > width) width = s->sets[k].direct->panel;
+  return width;
+}
+
+sptrsm_status spti_joined_fit_panels(sptrsm_batch *b) {
+  spti_joined *s = b->state;
+  int32_t width = spti_joined_width(s);
+  SPTI_TRY(spti_panel_fit(&width, 1, b->context, b->options.memory_limit, spti_joined_workspace_bytes, b));
+  for (int64_t k = 0; k < s->set_count; k++)
+    if (s->sets[k].direct->panel > width) s->sets[k].direct->panel = width;
+  return SPTRSM_OK;
+}
+
+/* Plans for another system may need more. */
+static sptrsm_status need_turns(sptrsm_batch *b) {
+  spti_joined *s = b->state;
+  size_t own, turn;
+  SPTI_TRY(work_bytes(&own, &turn, s, spti_joined_width(s)));
+  if (turn <= s->turns.bytes) return SPTRSM_OK;
+  for (int64_t k = 0; k < s->set_count; k++) spti_direct_free_workspace(s->sets[k].direct);
+  spti_free(b->context, s->turns.memory);
+  s->turns = (spti_direct_turns){0};
+  SPTI_TRY(spti_joined_fit_panels(b));
+  SPTI_TRY(work_bytes(&own, &turn, s, spti_joined_width(s)));
+  SPTI_TRY(spti_alloc(b->context, &s->turns.memory, (int64_t)turn, 1, "work of a batch"));
+  s->turns.bytes = turn;
+  return SPTRSM_OK;
+}
+
+/* A new plan may have narrowed a solver's panel. */
+static sptrsm_status need_panel(spti_joined *s, const sptrsm_batch *b) {
+  const int32_t width = spti_joined_width(s);
+  if (s->panel && s->width == width) return SPTRSM_OK;
+  drop_panel(s, b->context);
+  SPTI_TRY(spti_panels_create(&s->panels, b->context, s->rows_most, b->dtype, width, &b->options));
+  SPTI_TRY(spti_alloc(b->context, &s->panel, (int64_t)s->rows_most * width, sptrsm_dtype_bytes(b->dtype), "joined panel"));
+  s->width = width;
   return SPTRSM_OK;
 }
 
 sptrsm_status spti_joined_prepare(sptrsm_batch *b, const spti_system_steps *steps) {
-  const spti_joined *s = b->state;
+  spti_joined *s = b->state;
+  for (int64_t k = 0; s->in_turns && k < s->set_count; k++) SPTI_TRY(spti_direct_need_plans(s->sets[k].direct, steps));
+  if (s->in_turns) SPTI_TRY(need_turns(b));
   for (int64_t k = 0; k < s->set_count; k++) {
     spti_pipeline pipe;
     SPTI_TRY(spti_direct_pipeline(&pipe, s->sets[k].direct, steps));
-    SPTI_TRY(need_panel(&s->sets[k], b));
   }
-  return SPTRSM_OK;
+  return need_panel(s, b);
 }
 
 /* ---- panels ---- */
@@ -50,7 +111,7 @@ static sptrsm_status bring(const sptrsm_batch *b, const spti_joined_set *set, co
   const size_t row = (size_t)width * sptrsm_dtype_bytes(b->dtype);
   for (int64_t m = 0; m < set->members; m++) {
     if (!c->solved[set->item[m]]) continue;
-    char *at = (char *)set->staging + (size_t)set->first[m] * row;
+    char *at = (char *)((const spti_joined *)b->state)->staging + (size_t)set->first[m] * row;
     SPTI_TRY(spti_batch_device_move(b, block, set->item[m], column, width, at, direction));
   }
   return SPTRSM_OK;
@@ -58,13 +119,14 @@ static sptrsm_status bring(const sptrsm_batch *b, const spti_joined_set *set, co
 
 /* Between the blocks B or X and the panel. */
 static sptrsm_status move_panel(sptrsm_batch *b, spti_joined_set *set, const joined_call *c, bool is_X, int64_t column, int32_t width) {
+  const spti_joined *s = b->state;
   const sptrsm_batch_block *block = is_X ? c->call->X : c->call->B;
   const bool staged = block->place == SPTRSM_HOST;
   spti_joined_move_args args = {
-      .rows = set->rows, .items = c->items, .place = c->place[is_X], .staged = staged, .width = width, .panel = set->panel};
+      .rows = set->rows, .items = c->items, .place = c->place[is_X], .staged = staged, .width = width, .panel = s->panel};
   args.items.first_column = args.place.first_column = column;
   args.items.nrhs = width;
-  if (staged) args.place = (spti_batch_place){.data = set->staging, .row_major = block->layout == SPTRSM_ROW_MAJOR};
+  if (staged) args.place = (spti_batch_place){.data = s->staging, .row_major = block->layout == SPTRSM_ROW_MAJOR};
   if (staged && !is_X) SPTI_TRY(bring(b, set, c, block, column, width, SPTI_TO_DEVICE));
   if (is_X) SPTI_CUDA(spti_joined_unpack_launch(&args, b->dtype, b->context->stream));
   else SPTI_CUDA(spti_joined_pack_launch(&args, b->dtype, b->context->stream));
@@ -72,15 +134,15 @@ static sptrsm_status move_panel(sptrsm_batch *b, spti_joined_set *set, const joi
 }
 
 static sptrsm_status solve_set(sptrsm_batch *b, spti_joined_set *set, const joined_call *c) {
+  spti_joined *s = b->state;
+  const int32_t most = set->direct->panel;
   spti_pipeline pipe;
   if (set->rows.n == 0) return SPTRSM_OK;
   SPTI_TRY(spti_direct_pipeline(&pipe, set->direct, &c->call->steps));
-  if (c->solved && !set->staging)
-    SPTI_TRY(spti_alloc(b->context, &set->staging, (int64_t)set->rows.n * set->panel_width, sptrsm_dtype_bytes(b->dtype), "staging panel"));
-  for (int64_t k = 0; k < c->items.nrhs; k += set->panel_width) {
+  for (int64_t k = 0; k < c->items.nrhs; k += most) {
     const int64_t left = c->items.nrhs - k;
-    const int32_t width = left < set->panel_width ? (int32_t)left : set->panel_width;
-    const sptrsm_block panel = {.data = set->panel,
+    const int32_t width = left < most ? (int32_t)left : most;
+    const sptrsm_block panel = {.data = s->panel,
                                 .ld = width,
                                 .n = set->rows.n,
                                 .nrhs = width,
@@ -88,7 +150,7 @@ static sptrsm_status solve_set(sptrsm_batch *b, spti_joined_set *set, const join
                                 .layout = SPTRSM_ROW_MAJOR,
                                 .place = SPTRSM_CUDA};
     SPTI_TRY(move_panel(b, set, c, false, k, width));
-    SPTI_TRY(spti_pipeline_run(&pipe, &set->panels, c->call->alpha, &panel, &panel));
+    SPTI_TRY(spti_pipeline_run(&pipe, &s->panels, c->call->alpha, &panel, &panel));
     SPTI_TRY(move_panel(b, set, c, true, k, width));
   }
   return SPTRSM_OK;
@@ -96,6 +158,8 @@ static sptrsm_status solve_set(sptrsm_batch *b, spti_joined_set *set, const join
 
 static sptrsm_status run(sptrsm_batch *b, joined_call *c) {
   spti_joined *s = b->state;
+  if (c->solved && !s->staging)
+    SPTI_TRY(spti_alloc(b->context, &s->staging, (int64_t)s->rows_most * s->width, sptrsm_dtype_bytes(b->dtype), "staging panel"));
   if (c->call->B->place == SPTRSM_CUDA) SPTI_TRY(spti_batch_device_place(&c->place[0], &s->device, b, c->call->B, false));
   if (c->call->X->place == SPTRSM_CUDA) SPTI_TRY(spti_batch_device_place(&c->place[1], &s->device, b, c->call->X, true));
   for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(solve_set(b, &s->sets[k], c));

@@ -11,6 +11,11 @@
  * beside it. With fixed lengths of segments `gather` adds up each row by its own entries alone. */
 static const char by_row[] = "gather:split=128,segment=64";
 
+static bool can_use_turns(const char *name) {
+  const spti_method *method = spti_method_find(name, strcspn(name, ":"), SPTRSM_CUDA);
+  return method && method->turns;
+}
+
 static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   const double begin = spti_seconds();
   spti_joined *s;
@@ -18,6 +23,7 @@ static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   *s = (spti_joined){.chosen = !b->options.method || strcmp(b->options.method, "auto") == 0};
   b->state = s; /* from here on the batch frees it */
   if (s->chosen) b->options.method = by_row;
+  s->in_turns = b->options.memory_limit > 0 && can_use_turns(b->options.method);
   SPTI_TRY(spti_joined_create(b, source));
   s->seconds = spti_seconds() - begin;
   return SPTRSM_OK;
@@ -26,6 +32,7 @@ static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
 static void release(sptrsm_batch *b) {
   spti_joined *s = b->state;
   for (int64_t k = 0; k < s->set_count; k++) spti_joined_set_free(&s->sets[k], b->context);
+  spti_joined_free_memory(s, b->context);
   spti_batch_device_free(&s->device, b->context);
   spti_host_free(s->sets);
   spti_host_free(s->set_of);
@@ -55,13 +62,9 @@ static unsigned flags_of(const sptrsm_direct *d) {
 
 static sptrsm_status add_set(sptrsm_batch_facts *out, unsigned *flags, const sptrsm_direct *d, bool largest) {
   sptrsm_info info = {.size = sizeof info};
-  size_t work;
   SPTI_TRY(sptrsm_direct_info(&info, NULL, d));
-  SPTI_TRY(sptrsm_direct_workspace_bytes(&work, d));
   *flags &= flags_of(d);
   out->batch_bytes += spti_direct_bytes(d);
-  /* the solver counts a block for blocks in host memory, in whose place the set has one of its own */
-  out->workspace_bytes += work + (size_t)d->n * (size_t)d->panel * sptrsm_dtype_bytes(d->dtype);
   if (!largest) return SPTRSM_OK;
   snprintf(out->method, sizeof out->method, "%s", info.method);
   snprintf(out->reason, sizeof out->reason, "%s", info.reason);
@@ -74,6 +77,7 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   const spti_joined_set *largest = set_of_largest(b);
   unsigned flags = SPTI_DETERMINISTIC | SPTI_CAPTURABLE;
   for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(add_set(out, &flags, s->sets[k].direct, &s->sets[k] == largest));
+  SPTI_TRY(spti_joined_workspace_bytes(&out->workspace_bytes, (sptrsm_batch *)b, spti_joined_width(s)));
   out->patterns = s->set_count;
   if (s->chosen && largest) strcpy(out->reason, "adds up each row by its own entries alone, whatever items are beside it");
   out->analysis_seconds = s->seconds;

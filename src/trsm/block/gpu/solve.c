@@ -12,6 +12,16 @@ sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *plan, int32
   return spti_two_blocks_create(work, plan, plan->view.n, panel);
 }
 
+static sptrsm_status turn_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  return spti_two_blocks_turn_bytes(out, plan, plan->view.n, panel);
+}
+
+static sptrsm_status turn_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
+  return spti_two_blocks_create_in(work, memory, plan->view.n, panel);
+}
+
+const spti_turns spti_block_turns = {.bytes = turn_bytes, .create = turn_create};
+
 /* Microseconds of a solve by tiles of `tile` right-hand sides: narrow tiles publish sooner, wide ones read the matrix less often and need
  * fewer thread blocks. The costs were fitted on an H200 in f64 (README.md). */
 static double expected_time(const spti_block_state *s, int32_t width, int32_t tile) {

@@ -1,0 +1,156 @@
+/* batch_memory.c -- the memory that solves of a mixed batch on a device take: what the batch says, what it allocates, and limits. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include <sptrsm_batch.h>
+
+#include "simt/emulator/emulated_gpu.h"
+#include "support/factor_set.h"
+
+static void ok(sptrsm_status status, const char *what) { cr_assert_eq(status, SPTRSM_OK, "%s: %s", what, sptrsm_last_error()); }
+
+enum { ROWS = 30, DIAGONALS_MOST = 150 };
+
+/* Of `count` diagonal items, the last `upright` of them in CSC and so solved apart from the others, and if `empty` without rows. */
+static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, bool empty, const sptrsm_options *o, sptrsm_dtype dtype) {
+  static int64_t ptr[ROWS + 1];
+  static int32_t idx[ROWS];
+  static double ones[2 * ROWS];
+  sptrsm_factors f[2];
+  const sptrsm_factors *items[DIAGONALS_MOST];
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_batch_facts facts = {.size = sizeof facts};
+  for (int32_t i = 0; i < ROWS; i++) ptr[i + 1] = i + 1, idx[i] = i, put(ones, i, dtype, 1);
+  const sptrsm_sparse rows = {.dtype = dtype, .n = ROWS, .ptr = ptr, .idx = idx, .val = ones};
+  sptrsm_sparse columns = rows;
+  columns.format = SPTRSM_CSC;
+  if (empty) columns.n = 0;
+  for (int k = 0; k < 2; k++) sptrsm_factors_init(&f[k]), f[k].L = k ? &columns : &rows;
+  for (int64_t i = 0; i < count; i++) items[i] = &f[i >= count - upright];
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "workspace");
+  ok(sptrsm_batch_create_mixed(&batch, context, items, count, o), "workspace");
+  ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_N), "workspace");
+  ok(sptrsm_batch_info(&facts, batch), "workspace");
+  if (!o) { /* nothing limits memory, so another system does not narrow the panel */
+    sptrsm_batch_facts later = {.size = sizeof later};
+    ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_T), "another system");
+    ok(sptrsm_batch_info(&later, batch), "another system");
+    cr_assert(later.panel == facts.panel && later.workspace_bytes > facts.workspace_bytes, "panel %d, then %d", facts.panel, later.panel);
+  }
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  return facts;
+}
+
+/* Five blocks: the joined panel, the solver's, one for blocks in host memory, two of `gather`, which counts some bytes more. */
+static bool is_five_blocks(const sptrsm_batch_facts *facts, int64_t columns, sptrsm_dtype dtype) {
+  const size_t blocks = 5 * (size_t)(facts->count * ROWS * columns) * sptrsm_dtype_bytes(dtype);
+  return facts->panel == columns && facts->workspace_bytes >= blocks && facts->workspace_bytes < blocks + 64;
+}
+
+/* The emulated library has a bound of 1 MiB in place of 256 MiB. */
+Test(batch_memory, is_bounded_in_sum_while_32_columns_fit) {
+  const size_t bound = (size_t)1 << 20;
+  const int64_t counts[] = {1, 10, 20, 27, 100}, columns[] = {256, 64, 32, 32, 32};
+  for (int k = 0; k < 5; k++) {
+    const sptrsm_batch_facts facts = facts_of_diagonals(counts[k], 0, false, NULL, SPTRSM_F64);
+    cr_assert(is_five_blocks(&facts, columns[k], SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
+    cr_assert((facts.workspace_bytes <= bound) == (counts[k] <= 27), "%d items: %zu bytes", (int)counts[k], facts.workspace_bytes);
+  }
+  const sptrsm_batch_facts two_forms = facts_of_diagonals(10, 3, false, NULL, SPTRSM_F64);
+  cr_assert(two_forms.patterns == 2 && two_forms.panel == 64 && two_forms.workspace_bytes <= bound, "panel %d, %zu bytes", two_forms.panel,
+            two_forms.workspace_bytes);
+}
+
+Test(batch_memory, items_without_rows_may_have_a_form_of_their_own) {
+  const sptrsm_batch_facts facts = facts_of_diagonals(10, 1, true, NULL, SPTRSM_F64);
+  cr_assert(facts.patterns == 2 && facts.panel == 64, "panel %d", facts.panel);
+}
+
+/* Four blocks of the rows of a set: the joined panel, the solver's, one for blocks in host memory, one that plans use in turns. */
+static bool is_four_blocks(const sptrsm_batch_facts *facts, int64_t rows, int64_t columns, sptrsm_dtype dtype) {
+  const size_t blocks = 4 * (size_t)(rows * columns) * sptrsm_dtype_bytes(dtype);
+  return facts->panel == columns && facts->workspace_bytes >= blocks && facts->workspace_bytes < blocks + 64;
+}
+
+/* A panel that is asked for is taken; a limit that is asked for holds, by sets of fewer items before panels of fewer than 32 columns. */
+Test(batch_memory, follows_the_options) {
+  sptrsm_options o;
+  sptrsm_options_init(&o);
+  o.panel = 400;
+  sptrsm_batch_facts facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
+  cr_assert(is_five_blocks(&facts, 400, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
+  const size_t columns[] = {256, 100, 33, 32, 17, 1}, room = 64;
+  const int32_t panels[] = {256, 96, 32, 32, 32, 8}, sets[] = {1, 1, 1, 1, 2, 10};
+  for (int k = 0; k < 6; k++) { /* limits with room for four blocks of all rows and that number of columns */
+    sptrsm_options_init(&o);
+    o.memory_limit = 4 * 10 * ROWS * columns[k] * sizeof(double) + room;
+    facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
+    cr_assert(facts.patterns == sets[k], "%zu columns: %d sets", columns[k], (int)facts.patterns);
+    cr_assert_leq(facts.workspace_bytes, o.memory_limit);
+    cr_assert(is_four_blocks(&facts, 10 / sets[k] * ROWS, panels[k], SPTRSM_F64), "%zu columns: panel %d, %zu bytes", columns[k],
+              facts.panel, facts.workspace_bytes);
+  }
+  o.panel = 4; /* 4 columns of 3 items of 10 */
+  o.memory_limit = 4 * 4 * 3 * ROWS * sizeof(double) + room;
+  facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
+  cr_assert(facts.patterns == 4 && is_four_blocks(&facts, 3 * ROWS, 4, SPTRSM_F64), "%d sets, panel %d, %zu bytes", (int)facts.patterns,
+            facts.panel, facts.workspace_bytes);
+}
+
+/* ---- systems in the same memory ---- */
+
+static sptrsm_batch *limited_batch(sptrsm_context *context, const factor_set *f, int64_t count, size_t limit) {
+  const sptrsm_factors *items[DIAGONALS_MOST];
+  sptrsm_batch *batch;
+  sptrsm_options o;
+  sptrsm_options_init(&o);
+  o.memory_limit = limit;
+  for (int64_t i = 0; i < count; i++) items[i] = &f->f;
+  ok(sptrsm_batch_create_mixed(&batch, context, items, count, &o), "limited");
+  return batch;
+}
+
+Test(batch_memory, is_what_the_batch_says_and_serves_all_systems) {
+  static factor_set f;
+  const size_t item = 4 * N * 32 * sizeof(double), room = 64;
+  sptrsm_context *context;
+  sptrsm_batch_facts facts = {.size = sizeof facts};
+  build_factor_set(&f, &recipes[2], SPTRSM_F64);
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "context");
+  sptrsm_batch *batch = limited_batch(context, &f, 20, 5 * item + room);
+  const size_t before = emulated_gpu_total;
+  ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_A, SPTRSM_N), "A");
+  const size_t made = emulated_gpu_total - before;
+  ok(sptrsm_batch_info(&facts, batch), "A");
+  const size_t staging = (size_t)(5 * N * 32) * sizeof(double); /* for blocks in host memory */
+  cr_assert(facts.patterns == 4 && facts.panel == 32, "%d sets, panel %d", (int)facts.patterns, facts.panel);
+  cr_assert_eq(made + staging, facts.workspace_bytes, "%zu bytes and %zu for blocks in host memory, said %zu", made, staging,
+               facts.workspace_bytes);
+  const size_t one_system = facts.workspace_bytes;
+  ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_A, SPTRSM_T), "another system");
+  ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_Lt, SPTRSM_N), "another system");
+  ok(sptrsm_batch_info(&facts, batch), "another system");
+  cr_assert(facts.panel == 32 && facts.workspace_bytes == one_system, "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  cr_assert_eq(emulated_gpu_blocks, 0);
+}
+
+Test(batch_memory, is_refused_where_one_column_of_an_item_does_not_fit) {
+  static factor_set f;
+  const sptrsm_factors *items[1] = {&f.f};
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_options o;
+  sptrsm_options_init(&o);
+  o.memory_limit = 4 * N * sizeof(double) - 1;
+  build_factor_set(&f, &recipes[2], SPTRSM_F64);
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "context");
+  cr_assert_eq(sptrsm_batch_create_mixed(&batch, context, items, 1, &o), SPTRSM_ERR_MEMORY);
+  cr_assert_not_null(strstr(sptrsm_last_error(), "a workspace for 1 right-hand side takes "), "%s", sptrsm_last_error());
+  sptrsm_context_destroy(context);
+  cr_assert_eq(emulated_gpu_blocks, 0);
+}
