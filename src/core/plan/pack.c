@@ -11,7 +11,7 @@ enum {
   LINE = 64,             /* bytes of a cache line; shorter rows are copied without calling memcpy */
   TILE = 256,            /* rows */
   STREAMS = 8,           /* columns of a column-major block at once */
-  AHEAD = 64,            /* rows by which a row-major block is prefetched: its rows are ld apart, which no hardware prefetcher follows */
+  AHEAD = 64,            /* rows by which blocks are prefetched: hardware follows neither rows that are ld apart nor many columns */
   SHARED_LEAST = 1 << 19 /* elements of a panel from which on threads are worth their start */
 };
 

@@ -2,6 +2,12 @@
 
 #include "core/matrix/arithmetic.tmpl.h"
 
+/* Prefetches STREAMS columns of a column-major block at the rows where lines begin. */
+static inline __attribute__((always_inline)) void NAME(prefetch_columns)(const T *row, int32_t r, int64_t row_stride, int64_t step) {
+  if (row_stride != 1 || r % (int32_t)(LINE / sizeof(T)) != 0) return;
+  for (int k = 0; k < STREAMS; k++) __builtin_prefetch((const void *)((uintptr_t)(row + k * step) + AHEAD * sizeof(T)));
+}
+
 /* Copies columns [k0, k1) of rows [r0, r1) of B to rows to[r] of W, or r. At most STREAMS columns of a column-major
  * block at a time: more of them would thrash the TLB and the prefetcher. */
 static inline void NAME(copy_in)(const spti_panel *W, const spti_columns *B, const int32_t *to, int32_t r0, int32_t r1, int32_t k0,
@@ -11,9 +17,10 @@ static inline void NAME(copy_in)(const spti_panel *W, const spti_columns *B, con
   for (int32_t r = r0; r < r1; r++) {
     T *w = (T *)W->data + (to ? to[r] : r) * W->ld + k0;
     const T *from = b + r * B->row_stride;
-    if (k1 - k0 == STREAMS)
+    if (k1 - k0 == STREAMS) {
+      NAME(prefetch_columns)(from, r, B->row_stride, step);
       for (int k = 0; k < STREAMS; k++) w[k] = from[k * step];
-    else
+    } else
       for (int k = 0; k < k1 - k0; k++) w[k] = from[k * step];
   }
 }
@@ -28,6 +35,7 @@ static __attribute__((noinline)) void NAME(scale_in)(const spti_panel *W, const 
     NAME(pair) *w = (NAME(pair) *)((T *)W->data + (e->inverse ? e->inverse[r] : r) * W->ld + k0);
     const T *from = b + r * B->row_stride;
     const R s = (R)e->scale[r];
+    if (count == STREAMS) NAME(prefetch_columns)(from, r, B->row_stride, step);
     for (int k = 0; k < count; k += NAME(pair_columns), w++) {
       const NAME(pair) v = NAME(gather)(from + k * step, from + (k + 1) * step);
       *w = e->divide ? v / s : v * s;
@@ -42,9 +50,10 @@ static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, co
   for (int32_t r = r0; r < r1; r++) {
     const T *w = (const T *)W->data + (from ? from[r] : r) * W->ld + k0;
     T *to = x + r * X->row_stride;
-    if (k1 - k0 == STREAMS)
+    if (k1 - k0 == STREAMS) {
+      NAME(prefetch_columns)(to, r, X->row_stride, step);
       for (int k = 0; k < STREAMS; k++) to[k * step] = w[k];
-    else
+    } else
       for (int k = 0; k < k1 - k0; k++) to[k * step] = w[k];
   }
 }
