@@ -14,25 +14,25 @@ struct spti_gpu_feed {
   } buffer[2];
 };
 
-static sptrsm_status make(spti_gpu_feed *feed, const sptrsm_context *context, size_t bytes) {
+static sptrsm_status make(spti_gpu_feed *feed, const sptrsm_context *context, void *memory, size_t bytes) {
   SPTI_CUDA(cudaStreamCreateWithFlags(&feed->stream, cudaStreamNonBlocking));
   for (int b = 0; b < 2; b++) {
     SPTI_CUDA(cudaEventCreateWithFlags(&feed->buffer[b].arrived, cudaEventDisableTiming));
     SPTI_CUDA(cudaEventCreateWithFlags(&feed->buffer[b].released, cudaEventDisableTiming));
-    SPTI_TRY(spti_alloc(context, &feed->buffer[b].memory, (int64_t)bytes, 1, "buffers for pieces of the factor"));
+    feed->buffer[b].memory = (char *)memory + (size_t)b * bytes;
     SPTI_TRY(spti_gpu_feed_done(feed, context, b)); /* the memory is there once the context's stream comes to its allocation */
   }
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *context, size_t bytes) {
+sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *context, void *memory, size_t bytes) {
   spti_gpu_feed *feed;
   SPTI_TRY(spti_gpu_refuse_capture(context, "a feed of the factor"));
   SPTI_TRY(spti_host_alloc(&feed, 1, sizeof *feed, "feed"));
   *feed = (spti_gpu_feed){0};
-  const sptrsm_status status = make(feed, context, bytes);
+  const sptrsm_status status = make(feed, context, memory, bytes);
   if (status != SPTRSM_OK) {
-    spti_gpu_feed_free(feed, context);
+    spti_gpu_feed_free(feed);
     return status;
   }
   *out = feed;
@@ -40,11 +40,10 @@ sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *co
 }
 
 /* A copy that no work has taken may still be under way. */
-void spti_gpu_feed_free(spti_gpu_feed *feed, const sptrsm_context *context) {
+void spti_gpu_feed_free(spti_gpu_feed *feed) {
   if (!feed) return;
   if (feed->stream) (void)cudaStreamSynchronize(feed->stream);
   for (int b = 0; b < 2; b++) {
-    spti_free(context, feed->buffer[b].memory);
     if (feed->buffer[b].arrived) (void)cudaEventDestroy(feed->buffer[b].arrived);
     if (feed->buffer[b].released) (void)cudaEventDestroy(feed->buffer[b].released);
   }

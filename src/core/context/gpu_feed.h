@@ -11,8 +11,10 @@
 
 typedef struct spti_gpu_feed spti_gpu_feed;
 
-sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *, size_t bytes /* of a buffer */);
-void spti_gpu_feed_free(spti_gpu_feed *, const sptrsm_context *); /* NULL: nothing happens */
+/* memory: the two buffers, of `bytes` each, on the device. It is the caller's; while others use it the feed's pieces are done, and before
+ * the feed uses it again, each buffer needs a spti_gpu_feed_done behind their work. */
+sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *, void *memory, size_t bytes);
+void spti_gpu_feed_free(spti_gpu_feed *); /* NULL: nothing happens */
 
 /* Queues the copy of piece k = 0, 1, ..., behind the work on piece k - 2. `from` is page-locked and stays as it is until the work on the
  * piece is done. */

@@ -43,15 +43,18 @@ void spti_direct_free_workspace(sptrsm_direct *d) {
     at->work = NULL;
   }
   spti_panels_free(&d->panels, d->context);
+  spti_free(d->context, d->own_turns.memory);
+  d->own_turns = (spti_direct_turns){0};
 }
 
 /* Whether a plan has its work in the memory that plans use in turns, and the bytes of its work. */
 static sptrsm_status work_bytes(bool *in_turns, size_t *out, const sptrsm_direct *d, const sptrsm_plan *plan, int32_t panel) {
-  *in_turns = d->turns && plan->method->turns;
+  *in_turns = plan->method->turns && (d->turns || (d->in_turns && plan->method->flags & SPTI_FROM_HOST));
   return *in_turns ? plan->method->turns->bytes(out, plan, panel) : spti_work_bytes(out, plan, panel);
 }
 
 sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_direct *d, int32_t panel) {
+  size_t reserve = 0;
   *own = *turn = 0;
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
@@ -61,7 +64,10 @@ sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_dir
     SPTI_TRY(work_bytes(&in_turns, &bytes, d, plan, panel));
     if (!in_turns) *own += bytes;
     else if (bytes > *turn) *turn = bytes;
+    const size_t free = in_turns && plan->method->turns->reserve ? plan->method->turns->reserve(plan) : 0;
+    if (free > reserve) reserve = free;
   }
+  *own += reserve;
   return SPTRSM_OK;
 }
 
@@ -70,7 +76,7 @@ static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
   size_t panels, own, turn;
   SPTI_TRY(spti_panels_bytes(&panels, d->context, d->n, d->dtype, panel, &d->options));
   SPTI_TRY(spti_direct_work_bytes(&own, &turn, d, panel));
-  *out = panels + own;
+  *out = panels + own + (d->turns ? 0 : turn);
   return SPTRSM_OK;
 }
 
@@ -78,7 +84,15 @@ static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
 static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
   const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
-  SPTI_TRY(spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d));
+  const int32_t wanted = panel;
+  sptrsm_status status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d);
+  if (added->method->flags & SPTI_FROM_HOST && !d->in_turns && (status == SPTRSM_ERR_MEMORY || panel < wanted)) {
+    spti_direct_free_workspace(d);
+    d->in_turns = true;
+    panel = wanted;
+    status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d);
+  }
+  SPTI_TRY(status);
   if (added->method->flags & SPTI_FROM_HOST) panel = spti_panel_even(panel, d->options.nrhs_hint);
   if (panel != d->panel) spti_direct_free_workspace(d); /* it was made for another width */
   d->panel = panel;
@@ -143,12 +157,24 @@ sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *d, const 
   return SPTRSM_OK;
 }
 
+/* Plans for another system may need more than there is. */
+static sptrsm_status need_turns(sptrsm_direct *d) {
+  size_t own, turn;
+  if (!d->in_turns) return SPTRSM_OK;
+  SPTI_TRY(spti_direct_work_bytes(&own, &turn, d, d->panel));
+  if (turn <= d->own_turns.bytes) return SPTRSM_OK;
+  spti_direct_free_workspace(d);
+  SPTI_TRY(spti_alloc(d->context, &d->own_turns.memory, (int64_t)turn, 1, "work of plans in turns"));
+  d->own_turns.bytes = turn;
+  return SPTRSM_OK;
+}
+
 static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
   if (s->work_made) return SPTRSM_OK;
   size_t bytes;
   bool in_turns;
   SPTI_TRY(work_bytes(&in_turns, &bytes, d, s->plan, d->panel));
-  if (in_turns) SPTI_TRY(s->plan->method->turns->create(&s->work, s->plan, d->panel, d->turns->memory));
+  if (in_turns) SPTI_TRY(s->plan->method->turns->create(&s->work, s->plan, d->panel, (d->turns ? d->turns : &d->own_turns)->memory));
   else SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
   s->work_made = true;
   return SPTRSM_OK;
@@ -290,6 +316,7 @@ sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *d, const s
     out->stages[at].op = stage->op;
     out->stage_count++;
   }
+  SPTI_TRY(need_turns(d));
   for (int s = 0; s < out->stage_count; s++) {
     if (!used[s]) continue;
     SPTI_TRY(need_work(d, used[s]));

@@ -45,7 +45,9 @@ struct sptrsm_direct {
   int32_t panel;                   /* right-hand sides of a panel that all plans made so far can solve */
   bool lends;                      /* a component above keeps a plan (spti_direct_plan) */
   spti_panels panels;              /* made at the first solve */
-  const spti_direct_turns *turns;  /* of the component above, for plans whose method can use it; NULL: all have work of their own */
+  spti_direct_turns own_turns;     /* for plans that stream the factors, where memory has no room for work of each of them */
+  bool in_turns;
+  const spti_direct_turns *turns; /* that a component above has for all plans whose method can use it; NULL: there is none */
   spti_direct_extension extension;
   void *blob; /* the bytes that plans were made of, if the solver owns them */
 };
@@ -58,7 +60,8 @@ sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *, const sp
 sptrsm_status spti_direct_need_plans(sptrsm_direct *, const spti_system_steps *); /* the first half of it: makes no work */
 void spti_direct_free_workspace(sptrsm_direct *);                                 /* the next pipeline makes it anew */
 size_t spti_direct_bytes(const sptrsm_direct *);                                  /* of the factors and the plans made so far */
-/* Bytes of the work of the plans made so far, for panels of that width: *turn in the memory that plans use in turns, *own beside it. */
+/* Bytes of the work of the plans made so far, for panels of that width: *turn in the memory that plans use in turns, *own beside it, with
+ * what must stay free. */
 sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_direct *, int32_t panel);
 
 /* Frees the extension's state; the solver has none afterwards. */

@@ -233,6 +233,57 @@ Test(stream, factor_sets) {
   compare_sets(SPTRSM_F32, false, 10000);
 }
 
+static sptrsm_direct *open_set(sptrsm_context **context, const set *s, size_t limit, size_t *workspace) {
+  sptrsm_direct *d;
+  sptrsm_options options;
+  sptrsm_info L = {.size = sizeof L};
+  sptrsm_options_init(&options);
+  options.method = "block-streamed:pieces=9";
+  options.panel = NRHS;
+  *context = open_context(limit);
+  ok(sptrsm_direct_create(&d, *context, &s->f, &options));
+  ok(sptrsm_direct_info(&L, NULL, d));
+  ok(sptrsm_direct_workspace_bytes(workspace, d));
+  cr_assert_eq(L.panel, NRHS);
+  return d;
+}
+
+/* Where the limit has no room for work of each plan, they use one block of solutions and two buffers in turns, before panels get narrower:
+ * at least the buffers and the block of the second triangle are saved. */
+Test(stream, plans_take_turns_where_memory_is_short) {
+  static const sptrsm_system systems[] = {SPTRSM_SYS_A, SPTRSM_SYS_L, SPTRSM_SYS_Lt, SPTRSM_SYS_A};
+  static set s;
+  sptrsm_context *context[2];
+  size_t bytes[2];
+  const size_t block = (size_t)ORDER * NRHS * sizeof(double);
+  make_set(&s, SPTRSM_F64, true);
+  sptrsm_direct *apart = open_set(&context[0], &s, (size_t)1 << 30, &bytes[0]), *in_turns;
+  size_t limit = 4 * bytes[0];
+  for (;; limit -= bytes[0] / 16) { /* the first limit that is too tight for work of each */
+    begin_to_watch();
+    in_turns = open_set(&context[1], &s, limit, &bytes[1]);
+    if (bytes[1] != bytes[0]) break;
+    sptrsm_direct_destroy(in_turns);
+    sptrsm_context_destroy(context[1]);
+  }
+  cr_assert_leq(bytes[1] + block, bytes[0], "%zu bytes in turns, %zu apart", bytes[1], bytes[0]);
+  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_COL_MAJOR, 0);
+  test_block_fill(&B, 3);
+  for (int k = 0; k < 4; k++) {
+    test_block X = solve_set(context[0], apart, systems[k], &B), Y = solve_set(context[1], in_turns, systems[k], &B);
+    cr_assert(test_block_same_bits(&X, &Y), "system %d: other bits", (int)systems[k]);
+    test_block_free(&X);
+    test_block_free(&Y);
+  }
+  test_block_free(&B);
+  expect_kept(limit);
+  sptrsm_direct_destroy(apart);
+  sptrsm_direct_destroy(in_turns);
+  for (int k = 0; k < 2; k++) sptrsm_context_destroy(context[k]);
+  test_system_free(&s.L);
+  test_system_free(&s.U);
+}
+
 /* The plans for op N are on the device until those of the transposed system have no room there. */
 Test(stream, a_factor_set_that_begins_to_stream_later) {
   for (int percent = 120; percent < 400; percent += LIMIT_STEP) compare_sets(SPTRSM_F64, false, percent);

@@ -19,23 +19,17 @@ struct spti_gpu_feed {
   buffer buffers[2];
 };
 
-sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *context, size_t bytes) {
+sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *context, void *memory, size_t bytes) {
   spti_gpu_feed *feed;
   SPTI_TRY(spti_host_alloc(&feed, 1, sizeof *feed, "feed"));
-  *feed = (spti_gpu_feed){.bytes = bytes, .buffers = {{.piece = -1}, {.piece = -1}}};
-  for (int b = 0; b < 2; b++) {
-    const sptrsm_status status = spti_alloc(context, &feed->buffers[b].memory, (int64_t)bytes, 1, "buffers for pieces of the factor");
-    if (status == SPTRSM_OK) continue;
-    spti_gpu_feed_free(feed, context);
-    return status;
-  }
+  (void)context;
+  *feed = (spti_gpu_feed){.bytes = bytes, .buffers = {{.memory = memory, .piece = -1}, {.memory = (char *)memory + bytes, .piece = -1}}};
   *out = feed;
   return SPTRSM_OK;
 }
 
-void spti_gpu_feed_free(spti_gpu_feed *feed, const sptrsm_context *context) {
-  if (!feed) return;
-  for (int b = 0; b < 2; b++) spti_free(context, feed->buffers[b].memory);
+void spti_gpu_feed_free(spti_gpu_feed *feed) {
+  (void)context;
   spti_host_free(feed);
 }
 

@@ -52,51 +52,85 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
 
 /* A block of solutions, by place, whose values are their own flags; and the two buffers. */
 typedef struct {
-  void *memory; /* solutions, then control words */
+  void *memory;     /* solutions, control words, buffers */
+  int32_t *control; /* in memory */
   int64_t ld;
+  bool in_turns; /* the memory is the caller's, and others use it between solves */
   spti_gpu_feed *feed;
 } workspace;
+
+typedef struct {
+  size_t solutions, control, buffer, all; /* bytes; all three begin at multiples of 256 */
+} layout;
+
+static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 /* Rows begin at multiples of 16 bytes, and the rows together fill 64-bit words. */
 static int64_t ld_of(int32_t panel) { return ((int64_t)panel + 3) / 4 * 4; }
 
-static sptrsm_status solution_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  return spti_bytes(out, (int64_t)plan->view.n * ld_of(panel), sptrsm_dtype_bytes(plan->view.dtype), "solutions");
+static sptrsm_status lay_out(layout *out, const sptrsm_plan *plan, int32_t panel) {
+  const spti_streamed *s = plan->state;
+  SPTI_TRY(spti_bytes(&out->solutions, (int64_t)plan->view.n * ld_of(panel), sptrsm_dtype_bytes(plan->view.dtype), "solutions"));
+  out->control = aligned(out->solutions);
+  out->buffer = out->control + aligned(SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t));
+  out->all = out->buffer + 2 * aligned(s->largest);
+  return SPTRSM_OK;
 }
 
-/* New values need memory on the device while workspaces exist: where it is limited, that is counted here. */
+static sptrsm_status turn_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  layout l;
+  SPTI_TRY(lay_out(&l, plan, panel));
+  *out = l.all;
+  return SPTRSM_OK;
+}
+
+/* New values need memory on the device while workspaces exist. */
+static size_t reserve(const sptrsm_plan *plan) {
+  return plan->context->memory_limit > 0 ? ((const spti_streamed *)plan->state)->working_bytes : 0;
+}
+
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  const spti_streamed *s = plan->state;
-  SPTI_TRY(solution_bytes(out, plan, panel));
-  *out += SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t) + 2 * s->largest;
-  if (plan->context->memory_limit > 0) *out += s->working_bytes;
+  SPTI_TRY(turn_bytes(out, plan, panel));
+  *out += reserve(plan);
   return SPTRSM_OK;
 }
 
 static void work_free(void *work, const sptrsm_plan *plan) {
   workspace *w = work;
-  spti_gpu_feed_free(w->feed, plan->context);
-  spti_free(plan->context, w->memory);
+  spti_gpu_feed_free(w->feed);
+  if (!w->in_turns) spti_free(plan->context, w->memory);
   spti_host_free(w);
 }
 
-static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+static sptrsm_status create_in(void **work, const sptrsm_plan *plan, int32_t panel, void *memory, bool in_turns) {
   const spti_streamed *s = plan->state;
   workspace *w;
-  size_t bytes;
+  layout l;
   SPTI_TRY(spti_two_blocks_check_width(panel));
-  SPTI_TRY(solution_bytes(&bytes, plan, panel));
+  SPTI_TRY(lay_out(&l, plan, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
-  *w = (workspace){.ld = ld_of(panel)};
-  sptrsm_status status;
-  SPTI_TRY_GOTO(spti_alloc(plan->context, &w->memory, (int64_t)(bytes + SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t)), 1, "solutions"));
-  SPTI_TRY_GOTO(spti_gpu_feed_create(&w->feed, plan->context, s->largest));
-  *work = w;
-  return SPTRSM_OK;
-fail:
-  work_free(w, plan);
+  *w = (workspace){.memory = memory, .control = (int32_t *)((char *)memory + l.control), .ld = ld_of(panel), .in_turns = in_turns};
+  const sptrsm_status status = spti_gpu_feed_create(&w->feed, plan->context, (char *)memory + l.buffer, aligned(s->largest));
+  if (status == SPTRSM_OK) *work = w;
+  else spti_host_free(w);
   return status;
 }
+
+static sptrsm_status turn_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
+  return create_in(work, plan, panel, memory, true);
+}
+
+static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
+  size_t bytes;
+  void *memory;
+  SPTI_TRY(turn_bytes(&bytes, plan, panel));
+  SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)bytes, 1, "solutions and buffers for pieces of the factor"));
+  const sptrsm_status status = create_in(work, plan, panel, memory, false);
+  if (status != SPTRSM_OK) spti_free(plan->context, memory);
+  return status;
+}
+
+static const spti_turns turns = {.bytes = turn_bytes, .create = turn_create, .reserve = reserve};
 
 /* The factor crosses the bus once a panel: so a panel has all right-hand sides that are expected, if a memory limit narrows it where
  * needed. */
@@ -131,12 +165,12 @@ static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
   const spti_streamed *s = plan->state;
   workspace *w = work;
-  size_t bytes;
-  SPTI_TRY(spti_bytes(&bytes, (int64_t)plan->view.n * w->ld, sptrsm_dtype_bytes(plan->view.dtype), "solutions"));
-  int32_t *control = (int32_t *)((char *)w->memory + bytes);
-  const spti_two_blocks_args start = {control, w->memory, (int64_t)(bytes / sizeof(int64_t))};
+  int32_t *control = w->control;
+  const int64_t bytes = plan->view.n * w->ld * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
+  const spti_two_blocks_args start = {control, w->memory, bytes / (int64_t)sizeof(int64_t)};
   const spti_block_work in = {
       .memory = w->memory, .ld = w->ld, .backward = plan->view.backward, .sync = spti_gpu_syncfree(plan->context, control)};
+  for (int k = 0; w->in_turns && k < 2; k++) SPTI_TRY(spti_gpu_feed_done(w->feed, plan->context, k));
   SPTI_TRY(send(w, s, 0));
   SPTI_TRY(send(w, s, 1));
   SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));
@@ -163,5 +197,6 @@ const spti_method spti_method_block_streamed = {
     .work_bytes = work_bytes,
     .work_create = work_create,
     .work_free = work_free,
+    .turns = &turns,
     .solve_between = solve_between,
 };
