@@ -138,7 +138,7 @@ if has batch; then
   memcheck test_batch_gpu 'mixed/f64' "$out/batch-mixed-memcheck.log"
   "$build/apps/compare_batch_cuda" "${batch_args[@]}" | tee "$out/batch.txt" || failed=1
   # What the bound of a mixed batch's workspace costs: its own panel, then others, then limits of 1 GiB and 512 MiB (a quarter of what is
-  # said), which two groups of items take in turns. Generating subdomains needs SuiteSparse.
+  # said), by which the items are solved in two and three parts. Generating subdomains needs SuiteSparse.
   if "$build/apps/sptrsm-gen" feti 10 10 -o "$out/feti.h5"; then
     rm -f "$out/batch-panels.txt"
     for memory in '' '--panel 8' '--panel 32' '--panel 128' '--memory-limit 4G' '--memory-limit 2G'; do

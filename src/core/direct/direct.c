@@ -15,11 +15,6 @@
 #include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
-const char *spti_direct_factor_name(const sptrsm_direct *d, int matrix) {
-  if (d->dtype != d->given) return matrix == SPTI_L_MATRIX ? "L in single precision" : "U in single precision";
-  return matrix == SPTI_L_MATRIX ? "L" : "U";
-}
-
 /* ---- plans and the panels that they share ---- */
 
 /* The plan for a stage, the matrix that it solves with and the operation on that matrix: U = L^T and U = L^H are read from L. */
@@ -43,29 +38,33 @@ void spti_direct_free_workspace(sptrsm_direct *d) {
     at->work = NULL;
   }
   spti_panels_free(&d->panels, d->context);
-  spti_free(d->context, d->own_turns.memory);
-  d->own_turns = (spti_direct_turns){0};
+  spti_free(d->context, d->own_shared.memory);
+  d->own_shared = (spti_direct_shared){0};
 }
 
-/* Whether a plan has its work in the memory that plans use in turns, and the bytes of its work. */
-static sptrsm_status work_bytes(bool *in_turns, size_t *out, const sptrsm_direct *d, const sptrsm_plan *plan, int32_t panel) {
-  *in_turns = plan->method->turns && (d->turns || (d->in_turns && plan->method->flags & SPTI_FROM_HOST));
-  return *in_turns ? plan->method->turns->bytes(out, plan, panel) : spti_work_bytes(out, plan, panel);
+/* A plan has its work in the memory that plans share. */
+static bool shares_work(const sptrsm_direct *d, const sptrsm_plan *plan) {
+  return plan->method->shared_work && (d->shared || (d->shares_work && plan->method->flags & SPTI_FROM_HOST));
 }
 
-sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_direct *d, int32_t panel) {
+static const spti_direct_shared *shared_of(const sptrsm_direct *d) { return d->shared ? d->shared : &d->own_shared; }
+
+sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_direct *d, int32_t panel) {
   size_t reserve = 0;
-  *own = *turn = 0;
+  *own = *shared = 0;
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
     size_t bytes;
-    bool in_turns;
     if (!plan) continue;
-    SPTI_TRY(work_bytes(&in_turns, &bytes, d, plan, panel));
-    if (!in_turns) *own += bytes;
-    else if (bytes > *turn) *turn = bytes;
-    const size_t free = in_turns && plan->method->turns->reserve ? plan->method->turns->reserve(plan) : 0;
-    if (free > reserve) reserve = free;
+    if (!shares_work(d, plan)) {
+      SPTI_TRY(spti_work_bytes(&bytes, plan, panel));
+      *own += bytes;
+      continue;
+    }
+    SPTI_TRY(plan->method->shared_work->bytes(&bytes, plan, panel));
+    if (bytes > *shared) *shared = bytes;
+    bytes = plan->method->shared_work->reserve ? plan->method->shared_work->reserve(plan) : 0;
+    if (bytes > reserve) reserve = bytes;
   }
   *own += reserve;
   return SPTRSM_OK;
@@ -73,10 +72,10 @@ sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_dir
 
 static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
   const sptrsm_direct *d = owner;
-  size_t panels, own, turn;
+  size_t panels, own, shared;
   SPTI_TRY(spti_panels_bytes(&panels, d->context, d->n, d->dtype, panel, &d->options));
-  SPTI_TRY(spti_direct_work_bytes(&own, &turn, d, panel));
-  *out = panels + own + (d->turns ? 0 : turn);
+  SPTI_TRY(spti_direct_work_bytes(&own, &shared, d, panel));
+  *out = panels + own + (d->shared ? 0 : shared);
   return SPTRSM_OK;
 }
 
@@ -86,9 +85,9 @@ static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
   const int32_t wanted = panel;
   sptrsm_status status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d);
-  if (added->method->flags & SPTI_FROM_HOST && !d->in_turns && (status == SPTRSM_ERR_MEMORY || panel < wanted)) {
+  if (added->method->flags & SPTI_FROM_HOST && !d->shares_work && (status == SPTRSM_ERR_MEMORY || panel < wanted)) {
     spti_direct_free_workspace(d);
-    d->in_turns = true;
+    d->shares_work = true;
     panel = wanted;
     status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d);
   }
@@ -158,24 +157,21 @@ sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *d, const 
 }
 
 /* Plans for another system may need more than there is. */
-static sptrsm_status need_turns(sptrsm_direct *d) {
-  size_t own, turn;
-  if (!d->in_turns) return SPTRSM_OK;
-  SPTI_TRY(spti_direct_work_bytes(&own, &turn, d, d->panel));
-  if (turn <= d->own_turns.bytes) return SPTRSM_OK;
+static sptrsm_status need_shared(sptrsm_direct *d) {
+  size_t own, shared;
+  if (!d->shares_work) return SPTRSM_OK;
+  SPTI_TRY(spti_direct_work_bytes(&own, &shared, d, d->panel));
+  if (shared <= d->own_shared.bytes) return SPTRSM_OK;
   spti_direct_free_workspace(d);
-  SPTI_TRY(spti_alloc(d->context, &d->own_turns.memory, (int64_t)turn, 1, "work of plans in turns"));
-  d->own_turns.bytes = turn;
+  SPTI_TRY(spti_alloc(d->context, &d->own_shared.memory, (int64_t)shared, 1, "shared work of plans"));
+  d->own_shared.bytes = shared;
   return SPTRSM_OK;
 }
 
 static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
   if (s->work_made) return SPTRSM_OK;
-  size_t bytes;
-  bool in_turns;
-  SPTI_TRY(work_bytes(&in_turns, &bytes, d, s->plan, d->panel));
-  if (in_turns) SPTI_TRY(s->plan->method->turns->create(&s->work, s->plan, d->panel, (d->turns ? d->turns : &d->own_turns)->memory));
-  else SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
+  if (!shares_work(d, s->plan)) SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
+  else SPTI_TRY(s->plan->method->shared_work->create(&s->work, s->plan, d->panel, shared_of(d)->memory));
   s->work_made = true;
   return SPTRSM_OK;
 }
@@ -298,6 +294,14 @@ sptrsm_status spti_direct_need_plans(sptrsm_direct *d, const spti_system_steps *
   return SPTRSM_OK;
 }
 
+bool spti_direct_has_plans(const sptrsm_direct *d, const spti_system_steps *steps) {
+  int matrix;
+  spti_op op;
+  for (int s = 0; s < steps->count; s++)
+    if (steps->stages[s].factor != SPTI_D && !slot_of((sptrsm_direct *)d, &matrix, &op, &steps->stages[s])->plan) return false;
+  return true;
+}
+
 /* Plans are made before the work, since a new plan may narrow the panel and free the workspace. */
 sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *d, const spti_system_steps *steps) {
   spti_direct_slot *used[SPTI_STAGES_MAX];
@@ -316,7 +320,7 @@ sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *d, const s
     out->stages[at].op = stage->op;
     out->stage_count++;
   }
-  SPTI_TRY(need_turns(d));
+  SPTI_TRY(need_shared(d));
   for (int s = 0; s < out->stage_count; s++) {
     if (!used[s]) continue;
     SPTI_TRY(need_work(d, used[s]));

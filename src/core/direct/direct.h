@@ -19,11 +19,12 @@ typedef struct {
   sptrsm_status (*bytes)(size_t *out, const sptrsm_direct *); /* of the memory that it will need for solving */
 } spti_direct_extension;
 
-/* Memory that plans, also of several solvers, use in turns for their work. */
+/* Memory that plans, also of several solvers, share for their work, since they solve one after the other: as many bytes as
+ * spti_direct_work_bytes says. */
 typedef struct {
   void *memory;
   size_t bytes;
-} spti_direct_turns;
+} spti_direct_shared;
 
 enum { SPTI_L_MATRIX, SPTI_U_MATRIX };
 
@@ -45,9 +46,9 @@ struct sptrsm_direct {
   int32_t panel;                   /* right-hand sides of a panel that all plans made so far can solve */
   bool lends;                      /* a component above keeps a plan (spti_direct_plan) */
   spti_panels panels;              /* made at the first solve */
-  spti_direct_turns own_turns;     /* for plans that stream the factors, where memory has no room for work of each of them */
-  bool in_turns;
-  const spti_direct_turns *turns; /* that a component above has for all plans whose method can use it; NULL: there is none */
+  spti_direct_shared own_shared;   /* for plans that stream the factors, where memory has no room for work of each of them */
+  bool shares_work;
+  const spti_direct_shared *shared; /* that a component above has for all plans whose method can use it; NULL: there is none */
   spti_direct_extension extension;
   void *blob; /* the bytes that plans were made of, if the solver owns them */
 };
@@ -58,17 +59,19 @@ const char *spti_direct_factor_name(const sptrsm_direct *, int matrix); /* for m
  * columns. Where all of that was made before, nothing is written, so threads may do this and run the pipeline at the same time. */
 sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *, const spti_system_steps *);
 sptrsm_status spti_direct_need_plans(sptrsm_direct *, const spti_system_steps *); /* the first half of it: makes no work */
-void spti_direct_free_workspace(sptrsm_direct *);                                 /* the next pipeline makes it anew */
-size_t spti_direct_bytes(const sptrsm_direct *);                                  /* of the factors and the plans made so far */
-/* Bytes of the work of the plans made so far, for panels of that width: *turn in the memory that plans use in turns, *own beside it, with
+bool spti_direct_has_plans(const sptrsm_direct *, const spti_system_steps *);
+void spti_direct_free_workspace(sptrsm_direct *); /* the next pipeline makes it anew */
+size_t spti_direct_bytes(const sptrsm_direct *);  /* of the factors and the plans made so far */
+/* Bytes of the work of the plans made so far, for panels of that width: *shared in the memory that plans share, *own beside it, with
  * what must stay free. */
-sptrsm_status spti_direct_work_bytes(size_t *own, size_t *turn, const sptrsm_direct *, int32_t panel);
+sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_direct *, int32_t panel);
 
 /* Frees the extension's state; the solver has none afterwards. */
 void spti_direct_drop_extension(sptrsm_direct *);
 
 /* For core/clone, which brings plans along. A slot s of SPTI_DIRECT_SLOTS is for a plan of matrix[s / 4]. Adopting takes the plan over in
- * any case. `supply` is called once the factors are there, before the plans for op N are made, unless it has brought them. */
+ * any case. `supply` is called once the factors are there, before the plans for op N are made, unless it has brought them; core/batch
+ * sets `shared` by it. */
 enum { SPTI_DIRECT_SLOTS = 8 };
 spti_direct_slot *spti_direct_slot_at(sptrsm_direct *, int slot);
 sptrsm_status spti_direct_adopt_plan(sptrsm_direct *, int slot, sptrsm_plan *);

@@ -4,6 +4,11 @@
 #include "core/direct/direct.h"
 #include "core/direct/single.h"
 
+const char *spti_direct_factor_name(const sptrsm_direct *d, int matrix) {
+  if (d->dtype != d->given) return matrix == SPTI_L_MATRIX ? "L in single precision" : "U in single precision";
+  return matrix == SPTI_L_MATRIX ? "L" : "U";
+}
+
 /* All new values are checked before any is stored: U first, D while it is copied, and L by sptrsm_matrix_set_values, which changes
  * nothing if it fails. */
 static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {

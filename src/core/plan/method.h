@@ -72,12 +72,12 @@ typedef struct {
   sptrsm_status (*solve)(const spti_grouped *, const sptrsm_plan *, void *work, void *block, int32_t width);
 } spti_grouping;
 
-/* Memory beside the panel that several plans use in turns, one solve after the other: a solve relies on nothing there. */
+/* Work of a plan in memory that other plans use, too, between its solves: a solve relies on nothing there. */
 typedef struct {
   sptrsm_status (*bytes)(size_t *out, const sptrsm_plan *, int32_t panel);
   sptrsm_status (*create)(void **work, const sptrsm_plan *, int32_t panel, void *memory); /* work_free does not free `memory` */
   size_t (*reserve)(const sptrsm_plan *); /* bytes that must stay free where memory is limited; NULL: none */
-} spti_turns;
+} spti_shared_work;
 
 typedef struct spti_method {
   const char *name, *summary, *cite; /* cite: key in docs/references.bib */
@@ -104,7 +104,7 @@ typedef struct spti_method {
   sptrsm_status (*work_bytes)(size_t *out, const sptrsm_plan *plan, int32_t panel);
   sptrsm_status (*work_create)(void **work, const sptrsm_plan *plan, int32_t panel);
   void (*work_free)(void *work, const sptrsm_plan *plan);
-  const spti_turns *turns; /* NULL: the method can't */
+  const spti_shared_work *shared_work; /* NULL: its plans need work of their own */
 
   /* A method has one of these two. Host methods return when the solution is there. CUDA methods queue their work on
    * the context's stream; they allocate nothing and wait for nothing. `solve` works in place on a panel.

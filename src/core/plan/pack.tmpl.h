@@ -2,7 +2,7 @@
 
 #include "core/matrix/arithmetic.tmpl.h"
 
-/* Prefetches STREAMS columns of a column-major block at the rows where lines begin. */
+/* Prefetches STREAMS columns of a column-major block, once for each line. */
 static inline __attribute__((always_inline)) void NAME(prefetch_columns)(const T *row, int32_t r, int64_t row_stride, int64_t step) {
   if (row_stride != 1 || r % (int32_t)(LINE / sizeof(T)) != 0) return;
   for (int k = 0; k < STREAMS; k++) __builtin_prefetch((const void *)((uintptr_t)(row + k * step) + AHEAD * sizeof(T)));

@@ -56,7 +56,7 @@ static sptrsm_status room_for_workspace(size_t *out, bool *limited, const sptrsm
   return SPTRSM_OK;
 }
 
-static int32_t next_narrower(int32_t panel) { return panel > 2 * GPU_PANEL_MIN ? (panel - 1) / GPU_PANEL_MIN * GPU_PANEL_MIN : panel / 2; }
+static int32_t next_narrower(int32_t panel) { return panel > GPU_PANEL_MIN ? (panel - 1) / GPU_PANEL_MIN * GPU_PANEL_MIN : panel / 2; }
 
 sptrsm_status spti_panel_fit(int32_t *panel, int32_t least, const sptrsm_context *context, size_t limit, spti_panel_bytes bytes_of,
                              void *owner) {

@@ -30,13 +30,13 @@ sptrsm_status spti_two_blocks_bytes(size_t *out, const sptrsm_plan *plan, int64_
   return bytes_of(out, plan, rows, panel, 2);
 }
 
-sptrsm_status spti_two_blocks_turn_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
+sptrsm_status spti_two_blocks_shared_bytes(size_t *out, const sptrsm_plan *plan, int64_t rows, int32_t panel) {
   return bytes_of(out, plan, rows, panel, 1);
 }
 
 /* Behind the blocks, which the fill takes for 64-bit words. */
 static int32_t *control_of(const spti_two_blocks *w, const sptrsm_plan *plan) {
-  const size_t blocks = w->in_turns ? 1 : 2, bytes = blocks * (size_t)(w->rows * w->ld) * sptrsm_dtype_bytes(plan->view.dtype);
+  const size_t blocks = w->shares_work ? 1 : 2, bytes = blocks * (size_t)(w->rows * w->ld) * sptrsm_dtype_bytes(plan->view.dtype);
   return (int32_t *)((char *)w->memory + (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t));
 }
 
@@ -56,7 +56,7 @@ sptrsm_status spti_two_blocks_check_width(int32_t panel) {
 
 sptrsm_status spti_two_blocks_place(spti_two_blocks *out, void *memory, int64_t rows, int32_t panel) {
   SPTI_TRY(spti_two_blocks_check_width(panel));
-  *out = (spti_two_blocks){.memory = memory, .rows = rows, .ld = ld_of(panel), .in_turns = true};
+  *out = (spti_two_blocks){.memory = memory, .rows = rows, .ld = ld_of(panel), .shares_work = true};
   return SPTRSM_OK;
 }
 
@@ -91,12 +91,13 @@ fail:
 
 void spti_two_blocks_free(void *work, const sptrsm_plan *plan) {
   spti_two_blocks *w = work;
-  if (!w->in_turns) spti_free(plan->context, w->memory);
+  if (!w->shares_work) spti_free(plan->context, w->memory);
   spti_host_free(w);
 }
 
-sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *w, const sptrsm_plan *plan) {
-  if (w->in_turns || w->losses != plan->context->losses) SPTI_TRY(make_whole(w, plan));
+sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *w, const sptrsm_plan *plan, int32_t width) {
+  if (w->shares_work) w->ld = ld_of(width);
+  if (w->shares_work || w->losses != plan->context->losses) SPTI_TRY(make_whole(w, plan));
   *out = spti_gpu_syncfree(plan->context, control_of(w, plan));
   return SPTRSM_OK;
 }

@@ -183,15 +183,15 @@ static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t p
   return spti_two_blocks_create(work, plan, ((const state *)plan->state)->item_count, panel);
 }
 
-static sptrsm_status turn_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  return spti_two_blocks_turn_bytes(out, plan, ((const state *)plan->state)->item_count, panel);
+static sptrsm_status shared_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  return spti_two_blocks_shared_bytes(out, plan, ((const state *)plan->state)->item_count, panel);
 }
 
-static sptrsm_status turn_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
+static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
   return spti_two_blocks_create_in(work, memory, ((const state *)plan->state)->item_count, panel);
 }
 
-static const spti_turns turns = {.bytes = turn_bytes, .create = turn_create};
+static const spti_shared_work shared_work = {.bytes = shared_bytes, .create = shared_create};
 
 /* ---- solve ---- */
 
@@ -231,14 +231,14 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
                            .diag = plan->view.unit ? NULL : s->rows.diag,
                            .between = *between,
                            .work = w->memory,
-                           .ld = w->ld,
                            .form = form,
                            .tile = tile,
                            .tiles = (int32_t)(((int64_t)between->width + tile - 1) / tile)};
   if (spti_gather_blocks(&args) > INT32_MAX)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "gather: %d rows times %d right-hand sides are beyond 32 bits; use smaller panels",
                      args.item_count, between->width);
-  SPTI_TRY(spti_two_blocks_ready(&args.sync, w, plan));
+  SPTI_TRY(spti_two_blocks_ready(&args.sync, w, plan, between->width));
+  args.ld = w->ld;
   SPTI_CUDA(spti_gather_solve_launch(&args, plan->view.dtype, plan->context->stream));
   return SPTRSM_OK;
 }
@@ -258,6 +258,6 @@ const spti_method spti_method_gather = {
     .work_bytes = work_bytes,
     .work_create = work_create,
     .work_free = spti_two_blocks_free,
-    .turns = &turns,
+    .shared_work = &shared_work,
     .solve_between = solve_between,
 };

@@ -82,22 +82,39 @@ Test(batch_memory, follows_the_options) {
   o.panel = 400;
   sptrsm_batch_facts facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
   cr_assert(is_five_blocks(&facts, 400, SPTRSM_F64), "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
-  const size_t columns[] = {256, 100, 33, 32, 17, 1}, room = 64;
-  const int32_t panels[] = {256, 96, 32, 32, 32, 8}, sets[] = {1, 1, 1, 1, 2, 10};
-  for (int k = 0; k < 6; k++) { /* limits with room for four blocks of all rows and that number of columns */
+  /* Limits with room for four blocks of all rows and that number of columns, or a little more: five blocks while seven have room for 32
+   * columns, else four of fewer items. A sixteenth is for pieces of long rows, which these items don't have. */
+  const struct {
+    size_t columns;
+    int32_t blocks, panel, sets;
+  } cases[] = {{256, 5, 128, 1}, {100, 5, 64, 1}, {55, 4, 32, 1}, {36, 4, 32, 1}, {32, 4, 32, 2}, {17, 4, 32, 3}, {1, 4, 8, 10}};
+  for (int k = 0; k < (int)(sizeof cases / sizeof *cases); k++) {
     sptrsm_options_init(&o);
-    o.memory_limit = 4 * 10 * ROWS * columns[k] * sizeof(double) + room;
+    o.memory_limit = 4 * 10 * ROWS * cases[k].columns * sizeof(double) + 64;
     facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
-    cr_assert(facts.patterns == sets[k], "%zu columns: %d sets", columns[k], (int)facts.patterns);
+    const int64_t rows = (cases[k].sets == 2 ? 9 : (10 + cases[k].sets - 1) / cases[k].sets) * ROWS; /* of the largest set */
+    cr_assert_eq(facts.patterns, cases[k].sets, "room for %zu columns: %d sets", cases[k].columns, (int)facts.patterns);
+    const bool told = cases[k].blocks == 5 ? is_five_blocks(&facts, cases[k].panel, SPTRSM_F64)
+                                           : is_four_blocks(&facts, rows, cases[k].panel, SPTRSM_F64);
+    cr_assert(told, "room for %zu columns: panel %d, %zu bytes", cases[k].columns, facts.panel, facts.workspace_bytes);
     cr_assert_leq(facts.workspace_bytes, o.memory_limit);
-    cr_assert(is_four_blocks(&facts, 10 / sets[k] * ROWS, panels[k], SPTRSM_F64), "%zu columns: panel %d, %zu bytes", columns[k],
-              facts.panel, facts.workspace_bytes);
   }
-  o.panel = 4; /* 4 columns of 3 items of 10 */
-  o.memory_limit = 4 * 4 * 3 * ROWS * sizeof(double) + room;
-  facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
-  cr_assert(facts.patterns == 4 && is_four_blocks(&facts, 3 * ROWS, 4, SPTRSM_F64), "%d sets, panel %d, %zu bytes", (int)facts.patterns,
-            facts.panel, facts.workspace_bytes);
+}
+
+/* Panels of the width that is asked for or expected, with as many items as have room then. */
+Test(batch_memory, has_room_for_the_columns_that_are_expected) {
+  const int64_t hints[] = {1, 3, 5, 8, 12, 20, 40, 0, 0, 0}, panels[] = {0, 0, 0, 0, 0, 0, 0, 3, 5, 40};
+  const int32_t got[] = {8, 8, 8, 8, 16, 24, 32, 3, 5, 40};
+  for (int k = 0; k < 10; k++) {
+    sptrsm_options o;
+    sptrsm_options_init(&o);
+    o.nrhs_hint = hints[k];
+    o.panel = (int32_t)panels[k];
+    o.memory_limit = 4 * 5 * ROWS * (size_t)((got[k] + 3) / 4 * 4) * sizeof(double) / 15 * 16 + 64;
+    const sptrsm_batch_facts facts = facts_of_diagonals(10, 0, false, &o, SPTRSM_F64);
+    cr_assert(facts.patterns == 2 && facts.panel == got[k], "hint %d, panel %d: %d sets, panel %d", (int)hints[k], (int)panels[k],
+              (int)facts.patterns, facts.panel);
+  }
 }
 
 /* ---- systems in the same memory ---- */
@@ -115,7 +132,7 @@ static sptrsm_batch *limited_batch(sptrsm_context *context, const factor_set *f,
 
 Test(batch_memory, is_what_the_batch_says_and_serves_all_systems) {
   static factor_set f;
-  const size_t item = 4 * N * 32 * sizeof(double), room = 64;
+  const size_t item = 4 * N * 32 * sizeof(double) / 15 * 16, room = 64;
   sptrsm_context *context;
   sptrsm_batch_facts facts = {.size = sizeof facts};
   build_factor_set(&f, &recipes[2], SPTRSM_F64);
@@ -134,6 +151,61 @@ Test(batch_memory, is_what_the_batch_says_and_serves_all_systems) {
   ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_Lt, SPTRSM_N), "another system");
   ok(sptrsm_batch_info(&facts, batch), "another system");
   cr_assert(facts.panel == 32 && facts.workspace_bytes == one_system, "panel %d, %zu bytes", facts.panel, facts.workspace_bytes);
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  cr_assert_eq(emulated_gpu_blocks, 0);
+}
+
+/* ---- another system needs more ---- */
+
+enum { TALL = 40, TALL_ITEMS = 6 };
+
+/* Solves with 2 on the diagonal and ones in the first column, for ones: L x = 1, or L^T x = 1. */
+static void check_tall(sptrsm_batch *batch, sptrsm_op op) {
+  static double b[TALL_ITEMS * TALL], x[TALL_ITEMS * TALL];
+  sptrsm_batch_block B, X;
+  for (int i = 0; i < TALL_ITEMS * TALL; i++) b[i] = 1, x[i] = -1;
+  sptrsm_batch_block_init(&B);
+  B.data = b, B.ld = TALL, B.stride = TALL, B.nrhs = 1, B.layout = SPTRSM_COL_MAJOR, B.place = SPTRSM_CUDA;
+  X = B, X.data = x;
+  ok(sptrsm_batch_solve(batch, SPTRSM_SYS_L, op, NULL, &B, &X, NULL), "tall");
+  for (int i = 0; i < TALL_ITEMS * TALL; i++) {
+    const bool first = i % TALL == 0;
+    const double expected = op == SPTRSM_N ? (first ? 0.5 : 0.25) : (first ? (1 - (TALL - 1) / 2.0) / 2 : 0.5);
+    cr_assert_eq(x[i], expected, "op %d, row %d of item %d: %g", (int)op, i % TALL, i / TALL, x[i]);
+  }
+}
+
+/* Transposed, the first column is a long row, whose pieces need rows of the work block. The limit holds all the same. */
+Test(batch_memory, grows_with_another_system_within_the_limit) {
+  int64_t ptr[TALL + 1] = {0, 1};
+  int32_t idx[2 * TALL] = {0};
+  double val[2 * TALL] = {2};
+  sptrsm_factors f;
+  const sptrsm_factors *items[TALL_ITEMS];
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_options o;
+  sptrsm_batch_facts facts = {.size = sizeof facts}, later = facts;
+  for (int i = 1; i < TALL; i++) ptr[i + 1] = ptr[i] + 2, idx[2 * i] = i, val[2 * i - 1] = 1, val[2 * i] = 2;
+  const sptrsm_sparse L = {.dtype = SPTRSM_F64, .n = TALL, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_factors_init(&f);
+  f.L = &L;
+  for (int i = 0; i < TALL_ITEMS; i++) items[i] = &f;
+  sptrsm_options_init(&o);
+  o.method = "gather:split=3,segment=2";
+  o.memory_limit = 4 * 3 * TALL * 32 * sizeof(double) / 15 * 16 + 64;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "tall");
+  ok(sptrsm_batch_create_mixed(&batch, context, items, TALL_ITEMS, &o), "tall");
+  check_tall(batch, SPTRSM_N);
+  ok(sptrsm_batch_info(&facts, batch), "tall");
+  check_tall(batch, SPTRSM_T);
+  ok(sptrsm_batch_info(&later, batch), "tall");
+  cr_assert(facts.patterns == 2 && facts.panel == 32, "%d sets, panel %d", (int)facts.patterns, facts.panel);
+  cr_assert(later.workspace_bytes <= o.memory_limit && later.panel < facts.panel, "panel %d, %zu bytes", later.panel,
+            later.workspace_bytes);
+  check_tall(batch, SPTRSM_N);
+  check_tall(batch, SPTRSM_T);
   sptrsm_batch_destroy(batch);
   sptrsm_context_destroy(context);
   cr_assert_eq(emulated_gpu_blocks, 0);

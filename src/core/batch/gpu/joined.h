@@ -46,14 +46,13 @@ typedef struct {
   spti_batch_device device;
   bool chosen; /* the method is this engine's choice */
   double seconds;
-  /* memory of solves, which the sets use in turns */
-  int32_t rows_most; /* of the largest set */
+  /* memory of solves, which all sets share: they are solved one after the other */
   spti_panels panels;
-  void *panel;   /* [rows_most][width] */
+  void *panel;   /* rows x width values: room for the panel of each set */
   void *staging; /* as panel, for blocks in host memory; NULL until one comes */
-  int32_t width;
-  bool in_turns; /* plans have no work of their own, so that a limit of memory leaves more columns */
-  spti_direct_turns turns;
+  int32_t rows, width;
+  bool shares_work; /* the sets have at most the rows for which memory_limit has room, and their plans share the memory of their work */
+  spti_direct_shared shared;
 } spti_joined;
 
 /* ---- joined_factors.c ---- */

@@ -40,16 +40,24 @@ static int64_t find_set(spti_joined *s, const spti_joined_form *form, int32_t n,
 #endif
 
 /* A solve keeps several blocks of all rows of a set: the joined panel, the solver's own, one for blocks in host memory, and two for each
- * plan of `gather`; or, where plans use memory in turns, one for all plans. */
-enum { PANEL_LEAST = 32 /* lanes of a warp */, PANEL_MOST = 256, BLOCKS = 3, BLOCKS_OF_PLAN = 2, BLOCKS_IN_TURNS = BLOCKS + 1 };
+ * plan of `gather`; or, where plans share their work, one for all plans. */
+enum { PANEL_LEAST = 32 /* lanes of a warp */, PANEL_MOST = 256, BLOCKS = 3, BLOCKS_OF_PLAN = 2, BLOCKS_SHARED = BLOCKS + 1 };
 
-/* The most rows of a set. Where options.memory_limit has no room for 32 columns of all items, or for as many as options say, there are
- * several sets: with fewer columns each item's factors would be read more often. */
-static int64_t rows_of_a_set(const spti_joined *s, const sptrsm_batch *b) {
-  const sptrsm_options *o = &b->options;
-  const int64_t hint = o->nrhs_hint, columns = o->panel > 0 ? o->panel : hint > 0 && hint < PANEL_LEAST ? hint : PANEL_LEAST;
-  if (!s->in_turns) return INT64_MAX;
-  return (int64_t)(o->memory_limit / (size_t)columns / (BLOCKS_IN_TURNS * sptrsm_dtype_bytes(b->dtype)));
+/* Columns of the narrowest panel that is worth it, as solvers round them: with fewer columns each item's factors are read more often. */
+static int64_t columns_worthwhile(const sptrsm_options *o) {
+  const int64_t asked = o->panel > 0 ? o->panel : PANEL_LEAST, hint = o->nrhs_hint > INT32_MAX ? INT32_MAX : o->nrhs_hint;
+  const int64_t expected = (hint + 7) / 8 * 8, columns = expected > 0 && expected < asked ? expected : asked;
+  return (columns + 3) / 4 * 4;
+}
+
+/* The most rows of a set: all, unless options.memory_limit has no room for the blocks of all items. Then plans share one block, and
+ * the sets are as large as the limit allows, but for a sixteenth that is left for pieces of long rows. */
+static int64_t rows_of_a_set(spti_joined *s, const sptrsm_batch *b, const spti_batch_source *source) {
+  const size_t row = (size_t)columns_worthwhile(&b->options) * sptrsm_dtype_bytes(b->dtype), limit = b->options.memory_limit;
+  int64_t rows = 0;
+  for (int64_t i = 0; i < b->count; i++) rows += source->items[i]->L->n;
+  s->shares_work = s->shares_work && rows > 0 && limit / row / (BLOCKS + 2 * BLOCKS_OF_PLAN) < (size_t)rows;
+  return s->shares_work ? (int64_t)((limit - limit / 16) / row / BLOCKS_SHARED) : INT64_MAX;
 }
 
 /* The set's part of what options.memory_limit, or else SPTI_JOINED_WORKSPACE, allows to all sets. */
@@ -78,7 +86,7 @@ static void bound_workspace(sptrsm_options *o, const spti_joined_set *set, const
 
 static void choose_panel(sptrsm_options *o, const spti_joined_set *set, const sptrsm_batch *b) {
   const spti_joined *s = b->state;
-  if (!s->in_turns) {
+  if (!s->shares_work) {
     bound_workspace(o, set, b);
     return;
   }
@@ -135,7 +143,7 @@ static sptrsm_status alloc_members(spti_joined_set *set, const sptrsm_context *c
 /* Puts the items into sets, and finds where each begins. */
 static sptrsm_status sort_items(sptrsm_batch *b, const spti_batch_source *source) {
   spti_joined *s = b->state;
-  const int64_t most = rows_of_a_set(s, b);
+  const int64_t most = rows_of_a_set(s, b, source);
   for (int64_t i = 0; i < b->count; i++) {
     const spti_joined_form form = form_of(source->items[i]);
     s->set_of[i] = find_set(s, &form, source->items[i]->L->n, most);
@@ -150,7 +158,6 @@ static sptrsm_status sort_items(sptrsm_batch *b, const spti_batch_source *source
     s->places[i][0] = source->items[i]->L->place;
     s->places[i][1] = source->items[i]->U ? source->items[i]->U->place : SPTRSM_HOST;
     for (int p = 0; p < SPTI_HOST_PARTS; p++) set->has[p][m] = spti_joined_host_part(source->items[i], p) != NULL;
-    if (set->first[m + 1] > s->rows_most) s->rows_most = set->first[m + 1];
   }
   return SPTRSM_OK;
 }
@@ -169,9 +176,9 @@ static sptrsm_sparse joined_triangle(const spti_joined_set *set, const sptrsm_ba
                          .val = set->val[t]};
 }
 
-static sptrsm_status let_use_turns(sptrsm_direct *d, void *joined) {
+static sptrsm_status let_share_work(sptrsm_direct *d, void *joined) {
   const spti_joined *s = joined;
-  d->turns = s->in_turns ? &s->turns : NULL;
+  d->shared = s->shares_work ? &s->shared : NULL;
   return SPTRSM_OK;
 }
 
@@ -193,7 +200,7 @@ static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, 
   f.perm_row = perm[0], f.perm_col = perm[1];
   sptrsm_options options = b->options;
   choose_panel(&options, set, b);
-  SPTI_TRY_DONE(spti_direct_create(&set->direct, b->context, &f, &options, let_use_turns, b->state));
+  SPTI_TRY_DONE(spti_direct_create(&set->direct, b->context, &f, &options, let_share_work, b->state));
 done:
   for (int p = 0; p < SPTI_HOST_PARTS; p++) spti_host_free(sound[p]);
   return status;
@@ -223,7 +230,7 @@ sptrsm_status spti_joined_create(sptrsm_batch *b, const spti_batch_source *sourc
   SPTI_TRY(spti_alloc(b->context, &s->device.status, b->count, sizeof *s->device.status, "item statuses"));
   SPTI_TRY(sort_items(b, source));
   for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(fill_set(&s->sets[k], b, source));
-  if (s->in_turns) SPTI_TRY(spti_joined_fit_panels(b));
+  if (s->shares_work) SPTI_TRY(spti_joined_fit_panels(b));
   return spti_joined_tell(b);
 }
 

@@ -2,6 +2,7 @@
  * items into the rows of the joined panel, the solver's pipeline solves the panel in place, and one kernel brings it to X. */
 #include "core/batch/gpu/joined.h"
 #include "core/context/alloc.h"
+#include "core/context/gpu.h"
 #include "core/plan/panel.h"
 
 /* ---- memory ---- */
@@ -16,29 +17,20 @@ static void drop_panel(spti_joined *s, const sptrsm_context *context) {
 
 void spti_joined_free_memory(spti_joined *s, const sptrsm_context *context) {
   drop_panel(s, context);
-  spti_free(context, s->turns.memory);
+  spti_free(context, s->shared.memory);
+  s->shared = (spti_direct_shared){0};
 }
 
-static sptrsm_status work_bytes(size_t *own, size_t *turn, const spti_joined *s, int32_t panel) {
-  *own = *turn = 0;
+/* Where a set's panel is narrower than `panel`, that counts. */
+static sptrsm_status work_bytes(size_t *own, size_t *shared, const spti_joined *s, int32_t panel) {
+  *own = *shared = 0;
   for (int64_t k = 0; k < s->set_count; k++) {
-    size_t own_k, turn_k;
-    SPTI_TRY(spti_direct_work_bytes(&own_k, &turn_k, s->sets[k].direct, panel));
+    const sptrsm_direct *d = s->sets[k].direct;
+    size_t own_k, shared_k;
+    SPTI_TRY(spti_direct_work_bytes(&own_k, &shared_k, d, d->panel < panel ? d->panel : panel));
     *own += own_k;
-    if (turn_k > *turn) *turn = turn_k;
+    if (shared_k > *shared) *shared = shared_k;
   }
-  return SPTRSM_OK;
-}
-
-/* A block for blocks in host memory is counted in any case. */
-sptrsm_status spti_joined_workspace_bytes(size_t *out, void *owner, int32_t panel) {
-  const sptrsm_batch *b = owner;
-  const spti_joined *s = b->state;
-  size_t panels, joined, own, turn;
-  SPTI_TRY(spti_panels_bytes(&panels, b->context, s->rows_most, b->dtype, panel, &b->options)); /* two blocks */
-  SPTI_TRY(spti_bytes(&joined, (int64_t)s->rows_most * panel, sptrsm_dtype_bytes(b->dtype), "joined panel"));
-  SPTI_TRY(work_bytes(&own, &turn, s, panel));
-  *out = panels + joined + own + turn;
   return SPTRSM_OK;
 }
 
@@ -47,6 +39,29 @@ int32_t spti_joined_width(const spti_joined *s) {
   for (int64_t k = 0; k < s->set_count; k++)
     if (s->sets[k].direct->panel > width) width = s->sets[k].direct->panel;
   return width;
+}
+
+/* Rows of panels of that width, such that each set has room in them for its own panel of at most that width. */
+static int32_t rows_for(const spti_joined *s, int32_t width) {
+  int64_t values = 0;
+  for (int64_t k = 0; k < s->set_count; k++) {
+    const int64_t panel = s->sets[k].direct->panel < width ? s->sets[k].direct->panel : width, own = s->sets[k].row_count * panel;
+    if (own > values) values = own;
+  }
+  return (int32_t)((values + width - 1) / width);
+}
+
+/* A block for blocks in host memory is counted in any case. */
+sptrsm_status spti_joined_workspace_bytes(size_t *out, void *owner, int32_t panel) {
+  const sptrsm_batch *b = owner;
+  const spti_joined *s = b->state;
+  const int32_t rows = rows_for(s, panel);
+  size_t panels, joined, own, shared;
+  SPTI_TRY(spti_panels_bytes(&panels, b->context, rows, b->dtype, panel, &b->options)); /* two blocks */
+  SPTI_TRY(spti_bytes(&joined, (int64_t)rows * panel, sptrsm_dtype_bytes(b->dtype), "joined panel"));
+  SPTI_TRY(work_bytes(&own, &shared, s, panel));
+  *out = panels + joined + own + shared;
+  return SPTRSM_OK;
 }
 
 sptrsm_status spti_joined_fit_panels(sptrsm_batch *b) {
@@ -58,37 +73,45 @@ sptrsm_status spti_joined_fit_panels(sptrsm_batch *b) {
   return SPTRSM_OK;
 }
 
-/* Plans for another system may need more. */
-static sptrsm_status need_turns(sptrsm_batch *b) {
+/* Plans for another system may need more memory than there is, so all of it is made anew, as far as the limits leave room. */
+static sptrsm_status make_plans(sptrsm_batch *b, const spti_system_steps *steps) {
   spti_joined *s = b->state;
-  size_t own, turn;
-  SPTI_TRY(work_bytes(&own, &turn, s, spti_joined_width(s)));
-  if (turn <= s->turns.bytes) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_refuse_capture(b->context, "plans for another system"));
   for (int64_t k = 0; k < s->set_count; k++) spti_direct_free_workspace(s->sets[k].direct);
-  spti_free(b->context, s->turns.memory);
-  s->turns = (spti_direct_turns){0};
-  SPTI_TRY(spti_joined_fit_panels(b));
-  SPTI_TRY(work_bytes(&own, &turn, s, spti_joined_width(s)));
-  SPTI_TRY(spti_alloc(b->context, &s->turns.memory, (int64_t)turn, 1, "work of a batch"));
-  s->turns.bytes = turn;
-  return SPTRSM_OK;
+  spti_joined_free_memory(s, b->context);
+  for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(spti_direct_need_plans(s->sets[k].direct, steps));
+  return spti_joined_fit_panels(b);
+}
+
+static sptrsm_status need_shared(spti_joined *s, const sptrsm_batch *b) {
+  size_t own;
+  if (s->shared.memory) return SPTRSM_OK;
+  SPTI_TRY(work_bytes(&own, &s->shared.bytes, s, spti_joined_width(s)));
+  return spti_alloc(b->context, &s->shared.memory, (int64_t)s->shared.bytes, 1, "work of a batch");
 }
 
 /* A new plan may have narrowed a solver's panel. */
 static sptrsm_status need_panel(spti_joined *s, const sptrsm_batch *b) {
-  const int32_t width = spti_joined_width(s);
-  if (s->panel && s->width == width) return SPTRSM_OK;
+  const int32_t width = spti_joined_width(s), rows = rows_for(s, width);
+  if (s->panel && s->width == width && s->rows == rows) return SPTRSM_OK;
   drop_panel(s, b->context);
-  SPTI_TRY(spti_panels_create(&s->panels, b->context, s->rows_most, b->dtype, width, &b->options));
-  SPTI_TRY(spti_alloc(b->context, &s->panel, (int64_t)s->rows_most * width, sptrsm_dtype_bytes(b->dtype), "joined panel"));
+  SPTI_TRY(spti_panels_create(&s->panels, b->context, rows, b->dtype, width, &b->options));
+  SPTI_TRY(spti_alloc(b->context, &s->panel, (int64_t)rows * width, sptrsm_dtype_bytes(b->dtype), "joined panel"));
   s->width = width;
+  s->rows = rows;
   return SPTRSM_OK;
+}
+
+static bool has_plans(const spti_joined *s, const spti_system_steps *steps) {
+  for (int64_t k = 0; k < s->set_count; k++)
+    if (!spti_direct_has_plans(s->sets[k].direct, steps)) return false;
+  return true;
 }
 
 sptrsm_status spti_joined_prepare(sptrsm_batch *b, const spti_system_steps *steps) {
   spti_joined *s = b->state;
-  for (int64_t k = 0; s->in_turns && k < s->set_count; k++) SPTI_TRY(spti_direct_need_plans(s->sets[k].direct, steps));
-  if (s->in_turns) SPTI_TRY(need_turns(b));
+  if (s->shares_work && !has_plans(s, steps)) SPTI_TRY(make_plans(b, steps));
+  if (s->shares_work) SPTI_TRY(need_shared(s, b));
   for (int64_t k = 0; k < s->set_count; k++) {
     spti_pipeline pipe;
     SPTI_TRY(spti_direct_pipeline(&pipe, s->sets[k].direct, steps));
@@ -159,7 +182,7 @@ static sptrsm_status solve_set(sptrsm_batch *b, spti_joined_set *set, const join
 static sptrsm_status run(sptrsm_batch *b, joined_call *c) {
   spti_joined *s = b->state;
   if (c->solved && !s->staging)
-    SPTI_TRY(spti_alloc(b->context, &s->staging, (int64_t)s->rows_most * s->width, sptrsm_dtype_bytes(b->dtype), "staging panel"));
+    SPTI_TRY(spti_alloc(b->context, &s->staging, (int64_t)s->rows * s->width, sptrsm_dtype_bytes(b->dtype), "staging panel"));
   if (c->call->B->place == SPTRSM_CUDA) SPTI_TRY(spti_batch_device_place(&c->place[0], &s->device, b, c->call->B, false));
   if (c->call->X->place == SPTRSM_CUDA) SPTI_TRY(spti_batch_device_place(&c->place[1], &s->device, b, c->call->X, true));
   for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(solve_set(b, &s->sets[k], c));

@@ -19,7 +19,7 @@ typedef struct {
 /* Members of the method (core/plan/method.h). */
 sptrsm_status spti_block_work_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *, int32_t panel);
-extern const spti_turns spti_block_turns;
+extern const spti_shared_work spti_block_shared_work;
 sptrsm_status spti_block_solve_between(const sptrsm_plan *, void *work, const spti_transfer *);
 extern const spti_grouping spti_block_grouping; /* grouped.c */
 

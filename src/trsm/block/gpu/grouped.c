@@ -254,7 +254,7 @@ done:
 }
 
 static sptrsm_status grouped_work_bytes(size_t *out, const spti_grouped *g, const sptrsm_plan *plan, int32_t width) {
-  return spti_two_blocks_turn_bytes(out, plan, g->rows, width);
+  return spti_two_blocks_shared_bytes(out, plan, g->rows, width);
 }
 
 static sptrsm_status grouped_solve(const spti_grouped *g, const sptrsm_plan *plan, void *work, void *block, int32_t width) {

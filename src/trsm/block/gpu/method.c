@@ -113,7 +113,7 @@ const spti_method spti_method_block = {
     .work_bytes = spti_block_work_bytes,
     .work_create = spti_block_work_create,
     .work_free = spti_two_blocks_free,
-    .turns = &spti_block_turns,
+    .shared_work = &spti_block_shared_work,
     .solve_between = spti_block_solve_between,
     .grouping = &spti_block_grouping,
 };

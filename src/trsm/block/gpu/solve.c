@@ -12,15 +12,15 @@ sptrsm_status spti_block_work_create(void **work, const sptrsm_plan *plan, int32
   return spti_two_blocks_create(work, plan, plan->view.n, panel);
 }
 
-static sptrsm_status turn_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  return spti_two_blocks_turn_bytes(out, plan, plan->view.n, panel);
+static sptrsm_status shared_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+  return spti_two_blocks_shared_bytes(out, plan, plan->view.n, panel);
 }
 
-static sptrsm_status turn_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
+static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
   return spti_two_blocks_create_in(work, memory, plan->view.n, panel);
 }
 
-const spti_turns spti_block_turns = {.bytes = turn_bytes, .create = turn_create};
+const spti_shared_work spti_block_shared_work = {.bytes = shared_bytes, .create = shared_create};
 
 /* Microseconds of a solve by tiles of `tile` right-hand sides: narrow tiles publish sooner, wide ones read the matrix less often and need
  * fewer thread blocks. The costs were fitted on an H200 in f64 (README.md). */
@@ -60,8 +60,9 @@ sptrsm_status spti_block_solve_panels(const spti_block_state *s, const sptrsm_pl
 
 sptrsm_status spti_block_solve_in(const spti_block_state *s, bool backward, const sptrsm_plan *plan, spti_two_blocks *w,
                                   const spti_transfer *between) {
-  spti_block_work work = {.memory = w->memory, .ld = w->ld, .backward = backward};
-  SPTI_TRY(spti_two_blocks_ready(&work.sync, w, plan));
+  spti_block_work work = {.memory = w->memory, .backward = backward};
+  SPTI_TRY(spti_two_blocks_ready(&work.sync, w, plan, between->width));
+  work.ld = w->ld;
   return spti_block_solve_panels(s, plan, &work, between);
 }
 

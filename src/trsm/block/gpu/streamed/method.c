@@ -55,7 +55,7 @@ typedef struct {
   void *memory;     /* solutions, control words, buffers */
   int32_t *control; /* in memory */
   int64_t ld;
-  bool in_turns; /* the memory is the caller's, and others use it between solves */
+  bool shares_work; /* the memory is the caller's, and others use it between solves */
   spti_gpu_feed *feed;
 } workspace;
 
@@ -77,7 +77,7 @@ static sptrsm_status lay_out(layout *out, const sptrsm_plan *plan, int32_t panel
   return SPTRSM_OK;
 }
 
-static sptrsm_status turn_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+static sptrsm_status shared_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   layout l;
   SPTI_TRY(lay_out(&l, plan, panel));
   *out = l.all;
@@ -90,7 +90,7 @@ static size_t reserve(const sptrsm_plan *plan) {
 }
 
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  SPTI_TRY(turn_bytes(out, plan, panel));
+  SPTI_TRY(shared_bytes(out, plan, panel));
   *out += reserve(plan);
   return SPTRSM_OK;
 }
@@ -98,39 +98,39 @@ static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t pa
 static void work_free(void *work, const sptrsm_plan *plan) {
   workspace *w = work;
   spti_gpu_feed_free(w->feed);
-  if (!w->in_turns) spti_free(plan->context, w->memory);
+  if (!w->shares_work) spti_free(plan->context, w->memory);
   spti_host_free(w);
 }
 
-static sptrsm_status create_in(void **work, const sptrsm_plan *plan, int32_t panel, void *memory, bool in_turns) {
+static sptrsm_status create_in(void **work, const sptrsm_plan *plan, int32_t panel, void *memory, bool shares_work) {
   const spti_streamed *s = plan->state;
   workspace *w;
   layout l;
   SPTI_TRY(spti_two_blocks_check_width(panel));
   SPTI_TRY(lay_out(&l, plan, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
-  *w = (workspace){.memory = memory, .control = (int32_t *)((char *)memory + l.control), .ld = ld_of(panel), .in_turns = in_turns};
+  *w = (workspace){.memory = memory, .control = (int32_t *)((char *)memory + l.control), .ld = ld_of(panel), .shares_work = shares_work};
   const sptrsm_status status = spti_gpu_feed_create(&w->feed, plan->context, (char *)memory + l.buffer, aligned(s->largest));
   if (status == SPTRSM_OK) *work = w;
   else spti_host_free(w);
   return status;
 }
 
-static sptrsm_status turn_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
+static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
   return create_in(work, plan, panel, memory, true);
 }
 
 static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
   size_t bytes;
   void *memory;
-  SPTI_TRY(turn_bytes(&bytes, plan, panel));
+  SPTI_TRY(shared_bytes(&bytes, plan, panel));
   SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)bytes, 1, "solutions and buffers for pieces of the factor"));
   const sptrsm_status status = create_in(work, plan, panel, memory, false);
   if (status != SPTRSM_OK) spti_free(plan->context, memory);
   return status;
 }
 
-static const spti_turns turns = {.bytes = turn_bytes, .create = turn_create, .reserve = reserve};
+static const spti_shared_work shared_work = {.bytes = shared_bytes, .create = shared_create, .reserve = reserve};
 
 /* The factor crosses the bus once a panel: so a panel has all right-hand sides that are expected, if a memory limit narrows it where
  * needed. */
@@ -170,7 +170,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const spti_two_blocks_args start = {control, w->memory, bytes / (int64_t)sizeof(int64_t)};
   const spti_block_work in = {
       .memory = w->memory, .ld = w->ld, .backward = plan->view.backward, .sync = spti_gpu_syncfree(plan->context, control)};
-  for (int k = 0; w->in_turns && k < 2; k++) SPTI_TRY(spti_gpu_feed_done(w->feed, plan->context, k));
+  for (int k = 0; w->shares_work && k < 2; k++) SPTI_TRY(spti_gpu_feed_done(w->feed, plan->context, k));
   SPTI_TRY(send(w, s, 0));
   SPTI_TRY(send(w, s, 1));
   SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));
@@ -197,6 +197,6 @@ const spti_method spti_method_block_streamed = {
     .work_bytes = work_bytes,
     .work_create = work_create,
     .work_free = work_free,
-    .turns = &turns,
+    .shared_work = &shared_work,
     .solve_between = solve_between,
 };
