@@ -6,9 +6,10 @@
 N lines of the host code are drawn at random (300, seed 1), and one mutant of each: another operator or constant, a condition that is
 negated or always the same, a statement that is deleted, two arguments that are swapped. Mutants that do not compile, or that the compiler
 makes the same code of, are replaced by others. For each mutant only what depends on the line is built, and only the tests that execute
-the line are run, those first that execute most of its file in a second, until one fails or SECONDS of tests (60) have passed; then for
-half as long with AddressSanitizer, the tests of the emulator only if no others execute the line. A test that takes longer than SECONDS by itself is left out; a test that takes five
-times its usual time (20 times with AddressSanitizer) has failed. What no test notices is printed as a diff.
+the line are run, those first that execute most of its file in a second, until one fails twice or SECONDS of tests (60) have passed; then
+for half as long with AddressSanitizer, the tests of the emulator only if no others execute the line. A test that takes longer than SECONDS
+by itself is left out; a test that takes five times its usual time (20 times with AddressSanitizer) has failed. What no test notices is
+printed as a diff.
 
 Works in a copy of the tracked files in FOLDER (/dev/shm/sptrsm-mutation), which is kept: a run that was cut off goes on where it was, and
 the build and the lists of lines that each test executes serve the next run on the same sources. What can't be noticed is not drawn: more
@@ -234,6 +235,10 @@ class Test:
             end_session(process.pid)
             process.wait()
 
+    def fails_twice(self, limit):
+        """Whether the test fails, and again, so that a busy machine does not pass for a test that notices."""
+        return all(self.run(limit) not in (0, SKIPPED) for _ in range(2))
+
 
 def end_session(session):
     """Ends what is left of the session that a test was started in."""
@@ -354,7 +359,7 @@ class Trial:
             if not build.make(test.targets):
                 return "build"
             limit = 5 + 5 * self.survey["seconds"][test.name] * (SLOWER if checking else 1)
-            if test.run(limit) not in (0, SKIPPED) and (not checking or self.passes_without(build, test, limit)):
+            if test.fails_twice(limit) and (not checking or self.passes_without(build, test, limit)):
                 return test.name
         return None
 
