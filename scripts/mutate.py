@@ -8,8 +8,8 @@ negated or always the same, a statement that is deleted, two arguments that are 
 makes the same code of, are replaced by others. For each mutant only what depends on the line is built, and only the tests that execute
 the line are run, those first that execute most of its file in a second, until one fails twice or SECONDS of tests (60) have passed; then
 for half as long with AddressSanitizer, the tests of the emulator only if no others execute the line. A test that takes longer than SECONDS
-by itself is left out; a test that takes five times its usual time (20 times with AddressSanitizer) has failed. What no test notices is
-printed as a diff.
+by itself is left out; one that takes half a minute more than five times its usual time (20 times with AddressSanitizer) has failed. What no
+test notices is printed as a diff.
 
 Works in a copy of the tracked files in FOLDER (/dev/shm/sptrsm-mutation), which is kept: a run that was cut off goes on where it was, and
 the build and the lists of lines that each test executes serve the next run on the same sources. What can't be noticed is not drawn: more
@@ -344,8 +344,9 @@ class Trial:
         """
         names, seconds = set(self.file["lines"].get(str(self.number), self.file["tests"])), self.survey["seconds"]
         executed = Counter(name for tests in self.file["lines"].values() for name in tests)
+        wanted = {name for name in names if not but or not name.startswith(but)} or names
         chosen, total = [], 0.0
-        for name in sorted({n for n in names if not but or not n.startswith(but)} or names, key=lambda name: seconds[name] / executed[name]):
+        for name in sorted(wanted, key=lambda name: seconds[name] / executed[name]):
             if chosen and total + seconds[name] > most:
                 continue
             total += seconds[name]
@@ -358,7 +359,7 @@ class Trial:
         for test in filter(None, map(build.tests.get, self.tests(most / 2, "simt_") if checking else self.tests(most))):
             if not build.make(test.targets):
                 return "build"
-            limit = 5 + 5 * self.survey["seconds"][test.name] * (SLOWER if checking else 1)
+            limit = 30 + 5 * self.survey["seconds"][test.name] * (SLOWER if checking else 1)
             if test.fails_twice(limit) and (not checking or self.passes_without(build, test, limit)):
                 return test.name
         return None

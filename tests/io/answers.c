@@ -26,7 +26,8 @@ static spti_io_dataset wrong; /* fields that are not 0 take the place of those o
 
 static void describe_wrongly(spti_io_shared *s) {
   spti_io_dataset *d = &s->calls[0].dataset;
-  if (d->rank == 0) return; /* not the answer of an inspection */
+  if (d->rank == 0) return;        /* not the answer of an inspection */
+  d->file = NULL, d->where = NULL; /* the program has its own */
   if (wrong.rank != 0) d->rank = wrong.rank;
   if (wrong.count != 0) d->count = wrong.count;
   if (wrong.number.dtype != 0) d->number.dtype = wrong.number.dtype;
