@@ -22,6 +22,23 @@ static void prepare(void) {
 
 TestSuite(io_answers, .init = prepare, .fini = remove_folder);
 
+/* A load inside another one has its own report of lacking memory, and leaves to the outer one what it has seen. */
+Test(io_answers, reports_inside_reports) {
+  spti_io_report outer, inner;
+  memset(&outer, 1, sizeof outer);
+  memset(&inner, 1, sizeof inner);
+  spti_io_take_report(&outer);
+  spti_io_take_report(&inner);
+  spti_io_give_report(&inner);
+  cr_assert_not(spti_io_lacked_memory());
+  spti_io_note_lack();
+  spti_io_take_report(&inner);
+  cr_assert_not(spti_io_lacked_memory());
+  spti_io_give_report(&inner);
+  cr_assert(spti_io_lacked_memory());
+  spti_io_give_report(&outer);
+}
+
 static spti_io_dataset wrong; /* fields that are not 0 take the place of those of the answer */
 
 static void describe_wrongly(spti_io_shared *s) {
