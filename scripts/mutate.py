@@ -6,13 +6,14 @@
 N lines of the host code are drawn at random (300, seed 1), and one mutant of each: another operator or constant, a condition that is
 negated or always the same, a statement that is deleted, two arguments that are swapped. Mutants that do not compile, or that the compiler
 makes the same code of, are replaced by others. For each mutant only what depends on the line is built, and only the tests that execute
-the line are run, the quickest first, until one fails or SECONDS of tests (60) have passed; then once more with AddressSanitizer, the tests
-of the emulator only if no others execute the line. A test that takes longer than SECONDS by itself is left out; a test that takes five
-times its usual time (20 times with AddressSanitizer) has failed. What no test notices is printed as a diff.
+the line are run, those first that execute most of its file in a second, until one fails twice or SECONDS of tests (60) have passed; then
+for half as long with AddressSanitizer, the tests of the emulator only if no others execute the line. A test that takes longer than SECONDS
+by itself is left out; one that takes half a minute more than five times its usual time (20 times with AddressSanitizer) has failed. What no
+test notices is printed as a diff.
 
 Works in a copy of the tracked files in FOLDER (/dev/shm/sptrsm-mutation), which is kept: a run that was cut off goes on where it was, and
-the build and the lists of lines that each test executes serve the next run on the same sources. scripts/mutants.txt lists mutants that
-behave as the original; they are not drawn.
+the build and the lists of lines that each test executes serve the next run on the same sources. What can't be noticed is not drawn: more
+memory than is used, and the mutants of scripts/mutants.txt, which behave as the original.
 
 Exit code 0: at least 92 % of the mutants were noticed, 1: fewer, 2: wrong usage, or the unchanged sources do not build.
 """
@@ -28,10 +29,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SUBJECTS = re.compile(r"(src/(core|io|trsv|trsm)|apps/solve)/.*(\.c|\.tmpl\.h)")
 OBJECTS = re.compile(r"CMakeFiles/(sptrsm_objects|sptrsm_io_objects|sptrsm_emulated|sptrsm-solve)\.dir/")
+UNUSED = re.compile(r"(docs|scripts|python|packaging|\.\w+)/|[^/]*\.md$")  # neither built nor read by a test that is run here
 FLOOR, SKIPPED = 0.92, 77
 SLOWER = 4  # tests take at most so many times as long with AddressSanitizer
 
@@ -41,12 +44,13 @@ REPLACEMENTS = {
     r" == ": [" != "], r" != ": [" == "], r" && ": [" || "], r" \|\| ": [" && "], r"!(?=[\w(])": [""],
     r" \+ ": [" - "], r" - ": [" + "], r" \* ": [" / "], r" / ": [" * "], r" % ": [" / "], r"\+\+": ["--"], r"--": ["++"],
     r" \+= ": [" -= ", " = "], r" -= ": [" += ", " = "], r" \|= ": [" = "],
-    r" & ": [" | "], r" \| ": [" & "], r" << ": [" >> "], r" >> ": [" << "], r"\btrue\b": ["false"], r"\bfalse\b": ["true"],
-    r"(?<![\w.])0(?![\w.])": ["1"], r"(?<![\w.])1(?![\w.])": ["0", "2"]}
-NUMBER = re.compile(r"(?<![\w.])([2-9]|[1-9]\d+)(?![\w.])")
+    r" & ": [" | "], r" \| ": [" & "], r" << ": [" >> "], r" >> ": [" << "], r"\btrue\b": ["false"], r"\bfalse\b": ["true"]}
 CONDITION = re.compile(r"\b(?:if|while) \(")
 STATEMENT = re.compile(r"(?:[\w>.\[\]*()+-]+ (?:[-+*/|&]|<<|>>)?= .*|[\w>.\[\]()-]+(?:\+\+|--)|(?:SPTI_|spti_|free|mem)\w*\(.*\)|"
                        r"break|continue);$")
+# More memory than is used is never noticed, nor is the order of two factors.
+LARGER = re.compile(r"\bchar \w+\[|\b(?:spti_host_alloc|spti_alloc|spti_scratch_take|spti_io_allocate)\(")
+PRODUCT = re.compile(r"\b(?:spti_host_alloc|spti_alloc|spti_scratch_take|spti_io_bytes)\(")
 ARGUMENTS = re.compile(r"(?<=[(,] |.\()([^(),;]+), ([^(),;]+)(?=[,)])")
 
 
@@ -66,16 +70,40 @@ def closing(code, start):
     return -1
 
 
+def opening(code, at):
+    """The text up to the bracket that encloses the place `at`; empty if that bracket stands on another line, or there is none."""
+    depth = 0
+    for start in range(at - 1, -1, -1):
+        depth += 1 if code[start] in ")]}" else -1 if code[start] in "([{" else 0
+        if depth < 0:
+            return code[:start + 1]
+    return ""
+
+
+def is_within(call, code, at):
+    """Whether the place `at` stands among the arguments of a call, or the size of an array, that the pattern describes."""
+    return re.search(f"(?:{call.pattern})$", opening(code, at)) is not None
+
+
+def numbers_of(code):
+    """The numbers of a line with what may stand for them."""
+    for match in re.finditer(r"(?<![\w.])\d+(?![\w.])", code):
+        number, compared = int(match.group()), re.search(r"[<>=] $", code[:match.start()])
+        larger = number == 0 or compared or not is_within(LARGER, code, match.start())
+        yield match, [str(number + by) for by in (-1, 1) if number + by >= 0 and (by < 0 or larger)]
+
+
 def mutants_of(line, code):
     """The mutants of a line, of which `code` is the part that is no comment and no string."""
     found = set()
     for pattern, replacements in REPLACEMENTS.items():
         for match in re.finditer(pattern, code):
             found.update(line[:match.start()] + new + line[match.end():] for new in replacements)
-    for match in NUMBER.finditer(code):
-        found.update(line[:match.start()] + str(int(match.group()) + by) + line[match.end():] for by in (-1, 1))
+    for match, others in numbers_of(code):
+        found.update(line[:match.start()] + new + line[match.end():] for new in others)
     for match in ARGUMENTS.finditer(code):
-        found.add(line[:match.start()] + f"{match.group(2)}, {match.group(1)}" + line[match.end():])
+        if opening(code, match.start()) and not is_within(PRODUCT, code, match.start()):
+            found.add(line[:match.start()] + f"{match.group(2)}, {match.group(1)}" + line[match.end():])
     for match in CONDITION.finditer(code):
         start, end = match.end() - 1, closing(code, match.end() - 1)
         if end > 0:
@@ -87,16 +115,16 @@ def mutants_of(line, code):
 
 
 def known_mutants():
-    """The mutants of scripts/mutants.txt: file, line, what it becomes."""
-    known, file, old = set(), None, None
+    """What matches "file, line, what it becomes" of a mutant of scripts/mutants.txt, joined by newlines; there … stands for any text."""
+    known, file, old = [], None, None
     for text in (ROOT / "scripts/mutants.txt").read_text().splitlines():
         if text.startswith("--- "):
             file = text[4:]
         elif text.startswith("- "):
             old = text[2:]
         elif text.startswith("+ "):
-            known.add((file, old, text[2:]))
-    return known
+            known.append(re.escape(f"{file}\n{old}\n{text[2:]}").replace("…", ".*"))
+    return re.compile("|".join(known))
 
 
 class Copy:
@@ -116,7 +144,7 @@ class Copy:
         return None if self.checking.prepare(sorted(targets)) else self.checking
 
     def refresh(self):
-        """Copies the tracked files that differ; returns a hash of all."""
+        """Copies the tracked files that differ; returns a hash of those that the builds and tests use."""
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
         digest = hashlib.sha256()
         for name in filter(None, names):
@@ -124,7 +152,8 @@ class Copy:
             if not source.is_file():
                 continue
             data = source.read_bytes()
-            digest.update(name.encode() + b"\0" + data)
+            if not UNUSED.match(name):
+                digest.update(name.encode() + b"\0" + data)
             if not target.exists() or target.read_bytes() != data:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, target)
@@ -206,6 +235,10 @@ class Test:
             end_session(process.pid)
             process.wait()
 
+    def fails_twice(self, limit):
+        """Whether the test fails, and again, so that a busy machine does not pass for a test that notices."""
+        return all(self.run(limit) not in (0, SKIPPED) for _ in range(2))
+
 
 def end_session(session):
     """Ends what is left of the session that a test was started in."""
@@ -284,7 +317,7 @@ def candidates(copy, files):
         if files[name]["unit"] not in copy.counting.commands:
             continue
         for number, (line, code) in enumerate(zip(text.split("\n"), blanked(text).split("\n")), 1):
-            mutants = [m for m in mutants_of(line, code) if (name, line.strip(), m.strip()) not in known]
+            mutants = [m for m in mutants_of(line, code) if not known.fullmatch(f"{name}\n{line.strip()}\n{m.strip()}")]
             if mutants:
                 yield name, number, line, mutants
 
@@ -306,26 +339,28 @@ class Trial:
         path.write_text("\n".join(lines))
 
     def tests(self, most, but=""):
-        """The tests that execute the line, or any of the file if the line is no statement: the quickest, together `most` seconds; those
-        whose names begin with `but` only if there are no others.
+        """The tests that execute the line, or any of the file if the line is no statement, those first that execute most of the file in a
+        second, together `most` seconds; those whose names begin with `but` only if there are no others.
         """
-        names = set(self.file["lines"].get(str(self.number), self.file["tests"]))
+        names, seconds = set(self.file["lines"].get(str(self.number), self.file["tests"])), self.survey["seconds"]
+        executed = Counter(name for tests in self.file["lines"].values() for name in tests)
+        wanted = {name for name in names if not but or not name.startswith(but)} or names
         chosen, total = [], 0.0
-        for name in sorted({n for n in names if not but or not n.startswith(but)} or names, key=self.survey["seconds"].get):
-            total += self.survey["seconds"][name]
-            if chosen and total > most:
-                break
+        for name in sorted(wanted, key=lambda name: seconds[name] / executed[name]):
+            if chosen and total + seconds[name] > most:
+                continue
+            total += seconds[name]
             chosen.append(name)
         return chosen
 
     def killer(self, build, most):
         """The name of the first test that fails, None if all pass, "build" if there is nothing to run."""
         checking = build is self.copy.checking
-        for test in filter(None, map(build.tests.get, self.tests(most, "simt_" if checking else ""))):
+        for test in filter(None, map(build.tests.get, self.tests(most / 2, "simt_") if checking else self.tests(most))):
             if not build.make(test.targets):
                 return "build"
-            limit = 5 + 5 * self.survey["seconds"][test.name] * (SLOWER if checking else 1)
-            if test.run(limit) not in (0, SKIPPED) and (not checking or self.passes_without(build, test, limit)):
+            limit = 30 + 5 * self.survey["seconds"][test.name] * (SLOWER if checking else 1)
+            if test.fails_twice(limit) and (not checking or self.passes_without(build, test, limit)):
                 return test.name
         return None
 

@@ -310,12 +310,12 @@ static int make_temporary(char *name) {
 /* Writes beside `target`, a regular file or none, and renames: the contents appear whole or not at all. */
 static bool replace(contents c, const char *target) {
   struct stat s;
-  char *folder = folder_of(target), *temp = NULL;
   mode_t mask = umask(0);
   umask(mask);
+  mode_t mode = stat(target, &s) == 0 ? s.st_mode & 0777 : 0666 & ~mask;
+  char *folder = folder_of(target), *temp = NULL; /* after stat(), so that errno says that there is no memory for them */
   if (folder == NULL || asprintf(&temp, "%s/.report.XXXXXX", folder) < 0) temp = NULL;
   free(folder);
-  mode_t mode = stat(target, &s) == 0 ? s.st_mode & 0777 : 0666 & ~mask;
   int fd = temp ? make_temporary(temp) : -1;
   FILE *f = fd >= 0 && fchmod(fd, mode) == 0 ? fdopen(fd, "w") : NULL;
   bool good = f && put(c, f) && rename(temp, target) == 0;

@@ -1,4 +1,4 @@
-# Failing allocations and system calls: a section of cli_test.sh. A program runs again and again, and each time another call fails, once,
+# Failing allocations and system calls: sections of cli_test.sh. A program runs again and again, and each time another call fails, once,
 # by the preloaded library fail_once. Then there is the documented exit code, no half of a report, the old output and no temporary file;
 # or success, and all output is as if nothing had failed.
 # FAILURES_STEP is the distance of the calls that fail, 1 for all of them; FAILURES_FIRST is the first one. A section uses them if set.
@@ -159,6 +159,94 @@ test_failures_kept() {
   begin_kept
   sweep_kept malloc ours 40 6
   for call in write fsync rename open; do sweep_kept $call program 3 5; done
+  end_failures
+}
+
+# sweep_runs CALL BY STEP CODES FOLDER REST COMMAND...: the command in a copy of the folder, with each STEP-th call failing. After a failure no
+# temporary file and no half of a report is there, and the function REST makes the solution from what is there.
+sweep_runs() {
+  local call=$1 by=$2 step=${FAILURES_STEP:-$3} codes=$4 folder=$5 rest=$6 k points=0 before=$failures
+  shift 6
+  for ((k = ${FAILURES_FIRST:-$((RANDOM % step + 1))}; ; k += step)); do
+    rm -rf now && cp -a "$folder" now && cd now || exit 1
+    fails_at $k $call $by "" "$@" || { cd ..; break; }
+    points=$((points + 1))
+    check; [[ " 0 $codes " == *" $rc "* ]] || fail "exit code $rc, expected one of 0 $codes"
+    [ "$rc" = 0 ] || [ -s stderr ] || fail "no message"
+    [ ! -s r.json ] || field r.json || fail "half a report in r.json"
+    no_leftovers
+    "$rest"
+    cd .. || exit 1
+  done
+  all_points=$((${all_points:-0} + points))
+  echo "$call ($by), $*, in $folder: $points points, $((failures - before)) wrong"
+}
+
+# becomes_whole RUN: the run ends with success, and x.h5 is the whole solution with nothing beside it
+becomes_whole() {
+  local before=$last
+  run "$@"
+  last="$before, then $last"
+  code 0
+  for array in X berr; do check; "$helper" same "x.h5:/$array" "../whole.h5:/$array" >difference 2>&1 || fail "x.h5:/$array differs from one run's"; done
+  no_leftovers
+  check; [ -z "$(find . -name 'x.h5?*')" ] || fail "left: $(find . -name 'x.h5?*')"
+}
+rest_of_parts() {
+  run sptrsm-solve -q a.h5 a_rhs.h5 --into x.h5 --part 1/2 --verify
+  code 0
+  becomes_whole sptrsm-solve -q a.h5 a_rhs.h5 --into x.h5 --part 2/2 --verify
+}
+rest_of_pieces() {
+  run sptrsm-solve -q a.h5 a_rhs.h5 --into x.h5 --part 1/2 --verify --split-files
+  code 0
+  run sptrsm-solve -q a.h5 a_rhs.h5 --into x.h5 --part 2/2 --verify --split-files
+  code 0
+  becomes_whole sptrsm-solve -q --merge x.h5 --remove-pieces
+}
+# Merging in place is done or not begun; pieces are removed only once it is done.
+rest_of_merge() {
+  local piece
+  if cmp -s x.h5 ../pieces/x.h5; then
+    for piece in ../pieces/x.h5.piece-*; do same "$piece" "$(basename "$piece")"; done
+    becomes_whole sptrsm-solve -q --merge x.h5 --remove-pieces
+  else
+    rm -f x.h5.piece-*
+    becomes_whole true
+  fi
+}
+rest_of_merge_to() {
+  local file
+  for file in ../pieces/x.h5*; do same "$file" "$(basename "$file")"; done
+  cmp -s y.h5 <(echo precious) || "$helper" same y.h5:/X ../whole.h5:/X >difference 2>&1 || fail "y.h5 is neither the old file nor the solution"
+  rest_of_merge
+}
+sweep_parts() {
+  sweep_runs "$@" fresh rest_of_parts sptrsm-solve a.h5 a_rhs.h5 --into x.h5 --part 1/2 --verify --json r.json
+  sweep_runs "$@" half rest_of_parts sptrsm-solve a.h5 a_rhs.h5 --into x.h5 --part 2/2 --verify --json r.json
+  sweep_runs "$@" fresh rest_of_pieces sptrsm-solve a.h5 a_rhs.h5 --into x.h5 --part 1/2 --verify --split-files --json r.json
+  sweep_runs "$@" half_pieces rest_of_pieces sptrsm-solve a.h5 a_rhs.h5 --into x.h5 --part 2/2 --verify --split-files --json r.json
+  sweep_runs "$@" pieces rest_of_merge sptrsm-solve --merge x.h5
+  sweep_runs "$@" pieces rest_of_merge sptrsm-solve --merge x.h5 --remove-pieces
+  sweep_runs "$@" pieces rest_of_merge_to sptrsm-solve --merge x.h5 -o y.h5 --force
+}
+# Solutions that several runs make, and those in several files: a run that fails costs nothing that others have done.
+test_failures_parts() {
+  local call
+  begin_failures
+  run sptrsm-solve -q a.h5 a_rhs.h5 -o whole.h5 --verify
+  code 0
+  mkdir fresh && cp a.h5 a_rhs.h5 fresh && cp -a fresh half && cp -a fresh half_pieces
+  (cd half && run sptrsm-solve -q a.h5 a_rhs.h5 --into x.h5 --part 1/2 --verify)
+  (cd half_pieces && run sptrsm-solve -q a.h5 a_rhs.h5 --into x.h5 --part 1/2 --verify --split-files)
+  cp -a half_pieces pieces
+  (cd pieces && run sptrsm-solve -q a.h5 a_rhs.h5 --into x.h5 --part 2/2 --verify --split-files && echo precious >y.h5)
+  exists half/x.h5.part
+  exists half_pieces/x.h5.part
+  exists pieces/x.h5
+  sweep_parts malloc ours 100 6
+  for call in write fsync rename open; do sweep_parts $call program 4 5; done
+  for call in read open_read; do sweep_parts $call program 4 "3 5"; done
   end_failures
 }
 

@@ -24,6 +24,11 @@ test_refine() {
     at_most "$(field stdout max_error)" "$(awk "BEGIN { print 4 * $(field report refinement max_ferr) }")"
     at_most "$(field report refinement max_ferr)" 1e-6
   done
+  # Nothing is said of refinement where there is none.
+  run sptrsm-solve "$data/add32_splu.h5" "$data/add32_rhs.h5" -o x.h5 --force
+  code 0
+  says "error    componentwise"
+  check; ! grep -q '^refined' stdout || fail "refinement is told of"
   # Without residuals of its own the program stores those of refinement; bounds beside them; one figure a column.
   run sptrsm-solve "$data/sherman5_splu.h5" "$data/sherman5_rhs.h5" -o x.h5 --force --refine 3 --ferr --no-verify --cols 2:5 --json report --trans C
   code 0

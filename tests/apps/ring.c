@@ -83,6 +83,14 @@ Test(ring, a_slow_server_takes_none_of_few_items_after_its_first) {
   }
 }
 
+Test(ring, a_server_that_goes_on_keeps_its_measure) {
+  ring r = {.servers = 2, .slots = ring_slots(2), .items = ITEMS};
+  for (int k = 0; k < 2; k++)
+    for (int nth = 0; nth < 2; nth++) ring_count(&r.server[k], 5);
+  cr_assert_not(ring_sits_out(&r, 1, 4));
+  cr_assert_eq(r.server[1].seconds, 5);
+}
+
 /* ---- with threads ---- */
 
 typedef struct {

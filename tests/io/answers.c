@@ -22,11 +22,29 @@ static void prepare(void) {
 
 TestSuite(io_answers, .init = prepare, .fini = remove_folder);
 
+/* A load inside another one has its own report of lacking memory, and leaves to the outer one what it has seen. */
+Test(io_answers, reports_inside_reports) {
+  spti_io_report outer, inner;
+  memset(&outer, 1, sizeof outer);
+  memset(&inner, 1, sizeof inner);
+  spti_io_take_report(&outer);
+  spti_io_take_report(&inner);
+  spti_io_give_report(&inner);
+  cr_assert_not(spti_io_lacked_memory());
+  spti_io_note_lack();
+  spti_io_take_report(&inner);
+  cr_assert_not(spti_io_lacked_memory());
+  spti_io_give_report(&inner);
+  cr_assert(spti_io_lacked_memory());
+  spti_io_give_report(&outer);
+}
+
 static spti_io_dataset wrong; /* fields that are not 0 take the place of those of the answer */
 
 static void describe_wrongly(spti_io_shared *s) {
   spti_io_dataset *d = &s->calls[0].dataset;
-  if (d->rank == 0) return; /* not the answer of an inspection */
+  if (d->rank == 0) return;        /* not the answer of an inspection */
+  d->file = NULL, d->where = NULL; /* the program has its own */
   if (wrong.rank != 0) d->rank = wrong.rank;
   if (wrong.count != 0) d->count = wrong.count;
   if (wrong.number.dtype != 0) d->number.dtype = wrong.number.dtype;

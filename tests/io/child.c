@@ -51,6 +51,14 @@ int kill(pid_t id, int signal_number) {
   return real(id, signal_number);
 }
 
+static bool no_filters; /* HDF5 was built without them */
+
+htri_t H5Zfilter_avail(H5Z_filter_t id) {
+  htri_t (*real)(H5Z_filter_t);
+  REAL("H5Zfilter_avail");
+  return no_filters ? 0 : real(id);
+}
+
 static bool crash_in_look_up;
 
 htri_t H5Lexists(hid_t group, const char *name, hid_t access) {
@@ -147,6 +155,24 @@ Test(io_child, a_crash_ends_the_reading) {
   crash_in_look_up = true;
   fails(sptrsm_file_block_load(&X, file, -1, NULL), SPTRSM_ERR_IO, "crashed inside HDF5");
   cr_assert_eq(forks, 2);
+}
+
+Test(io_child, a_filter_is_missing) {
+  sptrsm_file_block *X;
+  write_numbers("B", 2, (hsize_t[]){4, 2}, (hsize_t[]){2, 2});
+  no_filters = true;
+  fails(sptrsm_file_block_load(&X, file, 4, NULL), SPTRSM_ERR_UNSUPPORTED, "was built without filter 1 (deflate)");
+}
+
+Test(io_child, the_longest_name) {
+  static char where[64 + SPTI_IO_TEXT];
+  sptrsm_file_block *X;
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  const int begin = snprintf(where, sizeof where, "%s:/", file);
+  memset(where + begin, 'x', SPTI_IO_TEXT - 1);
+  fails(sptrsm_file_block_load(&X, where, 4, NULL), SPTRSM_ERR_IO, "xxx"); /* the end of the message does not fit */
+  where[begin + SPTI_IO_TEXT - 1] = 'x';
+  fails(sptrsm_file_block_load(&X, where, 4, NULL), SPTRSM_ERR_UNSUPPORTED, "a name in it is longer than 4095 bytes");
 }
 
 /* A child that fails while objects are closed does not hide why they are closed; where nothing was wrong before, it is the error. */

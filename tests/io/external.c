@@ -122,6 +122,22 @@ Test(io_external, virtual_datasets) {
   refused(SPTRSM_ERR_UNSUPPORTED, "more than 8 deep");
 }
 
+/* A virtual dataset may have sources that are virtual, eight times over. */
+Test(io_external, virtual_datasets_of_virtual_datasets) {
+  char from[80], to[80];
+  snprintf(from, sizeof from, "%s/step0.h5", folder);
+  write_block(from, H5P_DEFAULT, N, numbers);
+  for (int step = 1; step <= 9; step++) {
+    snprintf(to, sizeof to, "%s/step%d.h5", folder, step);
+    write_virtual(to, from, "B");
+    write_virtual(file, from, "B"); /* as deep as this step */
+    loads();
+    strcpy(from, to);
+  }
+  write_virtual(file, from, "B");
+  refused(SPTRSM_ERR_UNSUPPORTED, "more than 8 deep");
+}
+
 Test(io_external, patterns_of_sources) {
   hsize_t count = N, most = H5S_UNLIMITED, one = 1;
   hid_t plist = H5Pcreate(H5P_DATASET_CREATE), from = H5Screate_simple(1, &count, NULL), to = H5Screate_simple(1, &count, &most);

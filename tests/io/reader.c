@@ -182,6 +182,13 @@ Test(io_reader, a_file_that_is_cut_while_it_is_read_is_refused) {
   sptrsm_file_reader_close(r);
 }
 
+Test(io_reader, no_reader_and_no_writer_have_nothing_to_tell) {
+  cr_assert(sptrsm_file_reader_block(NULL) == NULL && sptrsm_file_reader_bytes(NULL) == 0);
+  cr_assert(!sptrsm_file_reader_direct(NULL) && !sptrsm_file_reader_external(NULL));
+  cr_assert(strcmp(sptrsm_file_writer_inputs(NULL), "") == 0 && sptrsm_file_writer_pieces(NULL) == 0);
+  cr_assert(!sptrsm_file_writer_complete(NULL) && !sptrsm_file_writer_direct(NULL));
+}
+
 Test(io_reader, wrong_requests_are_refused) {
   sptrsm_file_reader *r;
   double data[20];

@@ -21,7 +21,6 @@ static sptrsm_status take_solution(sptrsm_file_writer *w) {
   spti_writer_format f;
   SPTI_IO_TRY(spti_writer_read_format(&f, w));
   w->shape = f.shape;
-  w->shape.place = SPTRSM_HOST;
   w->has_berr = f.berr != 0;
   if (f.shape.n < 1 || f.shape.nrhs < 1 || sptrsm_dtype_bytes(f.shape.dtype) == 0 ||
       (f.shape.layout != SPTRSM_ROW_MAJOR && f.shape.layout != SPTRSM_COL_MAJOR))

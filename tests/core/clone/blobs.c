@@ -227,6 +227,25 @@ Test(blobs, no_hash_of_the_pattern_is_no_way_past_the_comparison) {
   test_system_free(&system);
 }
 
+/* Bytes from outside may name what this library does not have, and what can't be written down. */
+Test(blobs, methods_that_cannot_be_imported) {
+  static const char *const names[] = {"bloke", "tile-levelset", "gather"};
+  test_system system = test_system_make(TEST_TREE, 120, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  solver s = open_solver(&system.T, "block", SPTRSM_N);
+  bytes blob = export_plan(s.plan);
+  char *name = memmem(blob.memory + sizeof(spti_blob_frame), blob.bytes - sizeof(spti_blob_frame), "block", sizeof "block");
+  cr_assert(name != NULL);
+  for (int k = 0; k < 3; k++) {
+    char text[80];
+    snprintf(text, sizeof text, "plan: method %s can't be imported", names[k]);
+    edit(blob, (size_t)(name - blob.memory), names[k], strlen(names[k]) + 1);
+    expect_refusal(&s, NULL, blob, SPTRSM_ERR_UNSUPPORTED, text);
+  }
+  close_solver(&s);
+  free(blob.memory);
+  test_system_free(&system);
+}
+
 Test(blobs, what_cannot_be_exported) {
   test_system system = test_system_make(TEST_TREE, 120, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
   solver a = open_solver(&system.T, "tile-levelset", SPTRSM_N), b = open_solver(&system.T, "block", SPTRSM_N);

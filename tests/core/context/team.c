@@ -145,6 +145,23 @@ Test(team, helpers_that_nobody_needs_end_and_come_again) {
   for (int k = 0; k < TEAMS; k++) spti_team_destroy(team[k]);
 }
 
+/* One that slept for long ends, so a job may have fewer for a moment, never more. */
+Test(team, has_the_helpers_that_a_job_can_use) {
+  spti_team *team = open_team(THREADS);
+  const int before = threads_now();
+  tally few = {.team = NULL};
+  spti_team_run(team, 2, 2, meet, &few);
+  int helpers = 0;
+  for (int attempt = 0; helpers < THREADS - 1 && attempt < 1000; attempt++) {
+    tally all = {.team = NULL};
+    spti_team_run(team, THREADS, THREADS, meet, &all);
+    helpers = threads_now() - before;
+    cr_assert_leq(helpers, THREADS - 1);
+  }
+  cr_assert_eq(helpers, THREADS - 1);
+  spti_team_destroy(team);
+}
+
 Test(team, waiting_long_leaves_the_core) {
   enum { ROUNDS = 200 };
   struct timespec begin, end;

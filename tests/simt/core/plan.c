@@ -7,6 +7,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <sptrsm_auto.h>
+
+#include "core/select/choose.h"
 #include "simt/core/method_order.h"
 #include "simt/emulator/emulated_gpu.h"
 #include "support/conformance_subjects.h"
@@ -54,6 +57,7 @@ static sptrsm_status open_workspace(parts *p) {
   sptrsm_info info = {.size = sizeof info};
   TRY(sptrsm_plan_info(&info, p->plan));
   cr_assert_gt(info.panel, 0);
+  cr_assert_null(strstr(info.parameters, "nan"), "%s: %s", info.method, info.parameters); /* shares and averages of nothing */
   TRY(sptrsm_workspace_bytes(&p->promised, p->plan, 0));
   p->before = emulated_gpu_total;
   return sptrsm_workspace_create(&p->workspace, p->plan, 0);
@@ -195,6 +199,73 @@ Test(plan, auto_serves_every_kind) {
   int refusals = 0;
   run_kinds("auto", 0, 1, &refusals);
   cr_assert_eq(refusals, 0);
+}
+
+/* sptrsm_info tells the memory of a plan: what it takes on the device, but for gaps between arrays, and little for the host. A second plan
+ * is measured, since the first one may take a copy of the matrix in another order, which is no plan's. */
+ParameterizedTestParameters(plan, plans_tell_their_memory) { return conformance_subjects(SPTRSM_CUDA, false); }
+
+static void check_told_bytes(const char *method, test_pattern pattern) {
+  enum { ORDER = 576, GAPS = 1024, ON_HOST = 4608 }; /* bytes: less than an array of n row numbers, and two of them */
+  const scenario c = {.method = method, .pattern = pattern, .n = ORDER, .dtype = SPTRSM_F64};
+  test_system system = test_system_make(c.pattern, c.n, c.format, c.dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  sptrsm_info info = {.size = sizeof info};
+  sptrsm_options options;
+  parts p = {0};
+  sptrsm_plan *second;
+  const sptrsm_status status = open_plan(&p, &c, &system);
+  cr_assert(status == SPTRSM_OK || (status == SPTRSM_ERR_UNSUPPORTED && pattern != TEST_GRID), "%s: %s", method, sptrsm_last_error());
+  if (status == SPTRSM_OK) {
+    const size_t before = emulated_gpu_used(p.context);
+    sptrsm_options_init(&options);
+    options.method = method;
+    cr_assert_eq(sptrsm_plan_create(&second, p.matrix, &options), SPTRSM_OK);
+    const size_t taken = emulated_gpu_used(p.context) - before;
+    cr_assert_eq(sptrsm_plan_info(&info, second), SPTRSM_OK);
+    cr_assert(info.plan_bytes + GAPS >= taken && info.plan_bytes <= taken + ON_HOST, "%s: told %zu bytes, took %zu on the device", method,
+              info.plan_bytes, taken);
+    sptrsm_plan_destroy(second);
+  }
+  close_all(&p);
+  test_system_free(&system);
+}
+
+ParameterizedTest(subject *s, plan, plans_tell_their_memory) {
+  if (!runs_here(s->name) || strncmp(s->name, "block-streamed", strlen("block-streamed")) == 0) return; /* a streamed plan is on the host */
+  check_told_bytes(s->name, TEST_GRID);
+  check_told_bytes(s->name, TEST_DENSE_ROW);
+}
+
+/* What auto goes by: a chain has thin levels only, a diagonal one level, which is as wide as it is long. */
+Test(plan, features_of_known_triangles) {
+  static const struct {
+    test_pattern pattern;
+    int32_t n;
+    double levels, wide_levels, thin_share;
+  } known[] = {{TEST_CHAIN, 40, 40, 0, 1},
+               {TEST_DIAGONAL, SPTI_THIN_LEVEL - 1, 1, 0, 1},
+               {TEST_DIAGONAL, SPTI_THIN_LEVEL, 1, 0, 0},
+               {TEST_DIAGONAL, SPTI_WIDE_LEVEL - 1, 1, 0, 0},
+               {TEST_DIAGONAL, SPTI_WIDE_LEVEL, 1, 1, 0}};
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+    double values[SPTRSM_AUTO_FEATURES];
+    parts p = {0};
+    test_system system = test_system_make(known[k].pattern, known[k].n, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3);
+    cr_assert_eq(sptrsm_context_create(&p.context, SPTRSM_CUDA, 0, NULL), SPTRSM_OK);
+    cr_assert_eq(sptrsm_matrix_create(&p.matrix, p.context, &system.T, SPTRSM_COPY), SPTRSM_OK);
+    cr_assert_eq(sptrsm_auto_features(values, p.matrix, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+    for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++) {
+      const char *name = sptrsm_auto_feature(f);
+      const double right = !strcmp(name, "levels")         ? known[k].levels
+                           : !strcmp(name, "wide_levels")  ? known[k].wide_levels
+                           : !strcmp(name, "thin_share")   ? known[k].thin_share
+                           : !strcmp(name, "rows_a_level") ? known[k].n / known[k].levels
+                                                           : values[f];
+      cr_assert_eq(values[f], right, "n = %d, %s: %g, not %g", known[k].n, name, values[f], right);
+    }
+    close_all(&p);
+    test_system_free(&system);
+  }
 }
 
 /* ---- permuted and scaled rows ---- */

@@ -58,7 +58,7 @@ sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
   return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
 }
 
-/* The allocations of contexts with a memory limit. */
+/* All allocations. */
 static struct {
   const sptrsm_context *context;
   void *memory;
@@ -66,7 +66,7 @@ static struct {
 } * blocks;
 static size_t block_room;
 
-static size_t used_by(const sptrsm_context *context) {
+size_t emulated_gpu_used(const sptrsm_context *context) {
   size_t used = 0;
   for (size_t at = 0; at < block_room; at++) used += blocks[at].context == context ? blocks[at].bytes : 0;
   return used;
@@ -74,14 +74,13 @@ static size_t used_by(const sptrsm_context *context) {
 
 static void count_in(const sptrsm_context *context, void *memory, size_t bytes) {
   size_t at = 0;
-  if (context->memory_limit == 0) return;
   while (at < block_room && blocks[at].memory) at++;
   if (at == block_room) {
     blocks = realloc(blocks, (block_room = 2 * block_room + 64) * sizeof *blocks);
     memset(blocks + at, 0, (block_room - at) * sizeof *blocks);
   }
   blocks[at].context = context, blocks[at].memory = memory, blocks[at].bytes = bytes;
-  const size_t used = used_by(context);
+  const size_t used = context->memory_limit == 0 ? 0 : emulated_gpu_used(context);
   if (used > emulated_gpu_most) emulated_gpu_most = used;
 }
 
@@ -91,7 +90,7 @@ static void count_out(const void *memory) {
 }
 
 sptrsm_status spti_gpu_room(size_t *out, const sptrsm_context *context, size_t wanted) {
-  const size_t used = used_by(context);
+  const size_t used = emulated_gpu_used(context);
   *out = used < context->memory_limit ? context->memory_limit - used : 0;
   return *out < wanted ? spti_gpu_wait(context) : SPTRSM_OK;
 }

@@ -24,6 +24,8 @@ extern int emulated_gpu_strays;       /* calls on the emulated device while anot
 extern bool emulated_gpu_captures;    /* the stream is being captured */
 extern int64_t emulated_gpu_launches; /* kernels launched so far */
 void emulated_gpu_use_schedule(uint64_t seed);
+struct sptrsm_context;
+size_t emulated_gpu_used(const struct sptrsm_context *); /* bytes that are allocated now */
 #ifdef __cplusplus
 }
 #endif
