@@ -23,7 +23,7 @@ static int judge(const char *name, const spti_view *v, const block_rules *rules,
     code = 0;
     printf("%s: %d panels, %d refined, %d apart:", name, b.panels.count, b.flagged[1], b.flagged[2]);
     for (int d = 0; d < BLOCK_DISTRIBUTIONS; d++) {
-      printf(" %s %.2g%c", block_distribution_names[d], worst[d], d + 1 < BLOCK_DISTRIBUTIONS ? ',' : '\n');
+      printf(" %s %.3g%c", block_distribution_names[d], worst[d], d + 1 < BLOCK_DISTRIBUTIONS ? ',' : '\n');
       if (!(worst[d] <= PROMISED)) code = 1;
     }
     fflush(stdout);
