@@ -92,7 +92,7 @@ typedef struct {
 
 /* A dense block: element (i,k) at i*ld+k (ROW_MAJOR, ld >= nrhs) or i+k*ld (COL_MAJOR, ld >= n), in elements of dtype. */
 typedef struct {
-  void *data;
+  void *data; /* in device memory at a multiple of the size of an element, as are the arrays of a matrix */
   int64_t ld;
   int32_t n;
   int64_t nrhs;
@@ -183,7 +183,7 @@ typedef struct {
   size_t plan_bytes;       /* memory of the plan beyond the matrix */
   double flops_per_rhs;    /* floating-point operations of one right-hand side; a multiply-add is two, complex ones count as real */
 } sptrsm_info;
-SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *);
+SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *); /* on a GPU it may wait for queued work */
 
 /* The memory that a solve changes. One workspace serves one solve at a time. panel: right-hand sides worked on at once, 0: as planned. */
 typedef struct sptrsm_workspace sptrsm_workspace;

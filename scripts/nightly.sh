@@ -8,6 +8,8 @@
 #                  of right-hand sides with 1 to 8 ranks, for the sets of data/ and of the folder that RANK_SETS names
 #   fuzz           each fuzz target for a minute (fuzz.sh)
 #   damage         100,000 damaged files (DAMAGE_COUNT): no crash, no hang, no sound file blamed, no number that is not in the file
+#   accuracy       block:bound=0 of a GPU keeps ten bounds on the factors of data/ and of the files that ACCURACY_SETS names, by its operations
+#                  on the host, with 512 right-hand sides of each of four distributions
 #   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
 #   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
@@ -79,6 +81,14 @@ part_kills() { KILLS=500 cli_sections kill stream_resume; }
 part_ranks() { KILLS=${KILLS:-100} RUNS=${RUNS:-1000} RANK_FORMS=all cli_sections ranks_killed ranks_few ranks_forms; }
 
 part_fuzz() { scripts/fuzz.sh 1; }
+
+part_accuracy() {
+  local sets
+  read -ra sets <<<"${ACCURACY_SETS:-}"
+  [[ -d build/test ]] || scripts/test.sh
+  cmake --build build/test --parallel "$JOBS" --target block_accuracy >build/accuracy.log 2>&1 || { tail -n 40 build/accuracy.log; return 1; }
+  build/test/tests/trsm/block_accuracy 0 512 data/*_splu.h5 "${sets[@]}"
+}
 
 part_damage() {
   [[ -d build/test ]] || scripts/test.sh
@@ -318,7 +328,7 @@ part_links() {
   build/site/venv/bin/python -B docs/site/check_links.py build/site/html --follow
 }
 
-all=(architectures busy failures kills ranks fuzz damage sanitizers tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
+all=(architectures busy failures kills ranks fuzz damage accuracy sanitizers tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

@@ -28,6 +28,14 @@ sptrsm_status spti_host_alloc(void *out, int64_t count, size_t bytes, const char
 
 void spti_host_free(void *memory) { free(memory); }
 
+sptrsm_status spti_check_alignment(const void *data, size_t bytes, const char *name) {
+  const size_t beyond = (size_t)((uintptr_t)data % bytes);
+  if (beyond == 0) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_ARGUMENT,
+                   "%s: the address is %zu bytes beyond a multiple of %zu, the size of an element; in device memory it must be one", name,
+                   beyond, bytes);
+}
+
 static sptrsm_status keep_limit(const sptrsm_context *context, size_t bytes, const char *what) {
   size_t room;
   if (context->memory_limit == 0) return SPTRSM_OK;

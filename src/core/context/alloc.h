@@ -27,4 +27,7 @@ void spti_scratch_drop(spti_scratch *);
 /* count * bytes as size_t; MEMORY if the product does not fit. */
 sptrsm_status spti_bytes(size_t *out, int64_t count, size_t bytes, const char *what);
 
+/* ARGUMENT if an array in device memory called `name` does not begin at a multiple of the bytes of an element, as a GPU's loads must. */
+sptrsm_status spti_check_alignment(const void *data, size_t bytes, const char *name);
+
 #endif

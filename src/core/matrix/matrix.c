@@ -60,10 +60,19 @@ static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T) {
   return spti_storage_copy(natural, place, &given, T->place, m->context, T->n, m->nnz, sptrsm_dtype_bytes(T->dtype));
 }
 
+static sptrsm_status check_array(const sptrsm_context *context, const void *data, size_t bytes, const char *name) {
+  SPTI_TRY(spti_check_alignment(data, bytes, name));
+  return spti_gpu_check_pointer(context, data, name);
+}
+
+static sptrsm_status check_values(const sptrsm_context *context, const void *val, sptrsm_dtype dtype) {
+  return check_array(context, val, sptrsm_dtype_bytes(dtype), "matrix: val");
+}
+
 static sptrsm_status check_pointers(const sptrsm_context *context, const sptrsm_sparse *T) {
-  SPTI_TRY(spti_gpu_check_pointer(context, T->ptr, "matrix: ptr"));
-  SPTI_TRY(spti_gpu_check_pointer(context, T->idx, "matrix: idx"));
-  return spti_gpu_check_pointer(context, T->val, "matrix: val");
+  SPTI_TRY(check_array(context, T->ptr, sizeof *T->ptr, "matrix: ptr"));
+  SPTI_TRY(check_array(context, T->idx, sizeof *T->idx, "matrix: idx"));
+  return check_values(context, T->val, T->dtype);
 }
 
 /* New values of host arrays are checked by this copy of ptr, instead of one that comes back from the device. */
@@ -360,7 +369,7 @@ static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
 
 static sptrsm_status take_values(new_values *out, const sptrsm_matrix *m, const void *val) {
   *out = (new_values){.caller = val, .host = m->T.place == SPTRSM_HOST ? val : NULL};
-  return m->T.place == SPTRSM_CUDA ? spti_gpu_check_pointer(m->context, val, "matrix: val") : SPTRSM_OK;
+  return m->T.place == SPTRSM_CUDA ? check_values(m->context, val, m->T.dtype) : SPTRSM_OK;
 }
 
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *m, const void *val) {

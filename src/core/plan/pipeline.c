@@ -20,6 +20,7 @@ sptrsm_status spti_block_check(const sptrsm_block *block, const sptrsm_context *
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: unknown place %d", name, (int)block->place);
   if (block->place == SPTRSM_CUDA && context->place == SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is in device memory, the context works on the host", name);
+  if (block->place == SPTRSM_CUDA) SPTI_TRY(spti_check_alignment(block->data, sptrsm_dtype_bytes(dtype), name));
   int64_t least = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
   if (block->ld < least)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: ld = %lld is less than %lld", name, (long long)block->ld, (long long)least);

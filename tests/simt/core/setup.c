@@ -99,6 +99,28 @@ Test(setup, bad_new_values) {
   }
 }
 
+/* A factor set of triangles in device memory: permutations and scalings come from the host, the triangles do not. */
+Test(setup, factor_sets) {
+  static int32_t perm[ORDER];
+  fixture f = open_fixture("gather", SPTRSM_COPY);
+  sptrsm_factors factors;
+  sptrsm_direct *direct;
+  for (int32_t i = 0; i < ORDER; i++) perm[i] = ORDER - 1 - i;
+  sptrsm_factors_init(&factors);
+  factors.L = &f.system.T;
+  factors.u_kind = SPTRSM_U_IS_LT;
+  factors.perm_row = perm;
+  emulated_gpu_moved = 0;
+  ok(sptrsm_direct_create(&direct, f.context, &factors, NULL), "factors");
+  cr_assert_leq(emulated_gpu_moved, 2 * sizeof perm + 2 * MOST, "%zu bytes crossed", emulated_gpu_moved); /* and counts of two analyses */
+  test_system_new_values(&f.system, 5);
+  emulated_gpu_moved = 0;
+  ok(sptrsm_direct_set_values(direct, f.system.T.val, NULL, NULL, NULL), "factors");
+  stayed("new values", "factors");
+  sptrsm_direct_destroy(direct);
+  close_fixture(&f);
+}
+
 /* Values given in host memory go there once, and nothing comes back. */
 Test(setup, host_arrays_cross_once) {
   fixture f = {.system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3)};
@@ -110,4 +132,47 @@ Test(setup, host_arrays_cross_once) {
   ok(sptrsm_matrix_set_values(f.matrix, f.system.T.val), "host");
   cr_assert_eq(emulated_gpu_moved, values, "%zu bytes crossed, not %zu", emulated_gpu_moved, values);
   close_fixture(&f);
+}
+
+/* A load of a GPU at an address that is no multiple of its size is an error that ends the context: such arrays are refused by name. */
+Test(setup, arrays_off_their_elements) {
+  fixture f = open_fixture("gather", SPTRSM_COPY);
+  const sptrsm_sparse T = f.system.T;
+  sptrsm_matrix *matrix = NULL;
+  for (int array = 0; array < 3; array++) {
+    static const char *const why[] = {"matrix: ptr: the address is 4 bytes beyond a multiple of 8",
+                                      "matrix: idx: the address is 2 bytes beyond",
+                                      "matrix: val: the address is 4 bytes beyond a multiple of 8"};
+    sptrsm_sparse off = T;
+    if (array == 0) off.ptr = (const int64_t *)((const char *)T.ptr + 4);
+    if (array == 1) off.idx = (const int32_t *)((const char *)T.idx + 2);
+    if (array == 2) off.val = (const char *)T.val + 4;
+    cr_assert_eq(sptrsm_matrix_create(&matrix, f.context, &off, SPTRSM_BORROW), SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), why[array]), "%s", sptrsm_last_error());
+  }
+  cr_assert_eq(sptrsm_matrix_set_values(f.matrix, (const char *)T.val + 4), SPTRSM_ERR_ARGUMENT);
+  check_solve(&f, "gather");
+  close_fixture(&f);
+}
+
+Test(setup, blocks_off_their_elements) {
+  double memory[2 * (ORDER + 1)];
+  sptrsm_context *context;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "blocks");
+  test_system s = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_C128, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  ok(sptrsm_matrix_create(&matrix, context, &s.T, SPTRSM_COPY), "blocks");
+  ok(sptrsm_plan_create(&plan, matrix, NULL), "blocks");
+  const size_t off = ((uintptr_t)memory + 8) % 16 == 0 ? 0 : 1; /* of a complex number by half of it */
+  sptrsm_block B = {memory + off, ORDER, ORDER, 1, SPTRSM_C128, SPTRSM_COL_MAJOR, SPTRSM_CUDA},
+               X = {memory + 1 - off, ORDER, ORDER, 1, SPTRSM_C128, SPTRSM_COL_MAJOR, SPTRSM_CUDA};
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B, &X), SPTRSM_ERR_ARGUMENT);
+  cr_assert(strstr(sptrsm_last_error(), "B: the address is 8 bytes beyond a multiple of 16"), "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &X, &B), SPTRSM_ERR_ARGUMENT);
+  cr_assert(strstr(sptrsm_last_error(), "X: the address is 8 bytes beyond"), "%s", sptrsm_last_error());
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+  test_system_free(&s);
 }

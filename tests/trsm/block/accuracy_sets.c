@@ -1,0 +1,79 @@
+/* accuracy_sets.c -- block_accuracy BOUND COLUMNS FILE...: how accurate `block:bound=BOUND` of a GPU is on the triangles L and U of files.
+ * Its operations are repeated on the host in their order (solve_reference.h), with COLUMNS right-hand sides of each distribution. Prints
+ * a line for each triangle; exit code 1 if one is beyond the ten bounds that are promised. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sptrsm_io.h>
+
+#include "core/matrix/matrix.h"
+#include "trsm/block/gpu/analysis_kernels.h"
+#include "trsm/block/solve_reference.h"
+
+enum { PROMISED = 10, UNREADABLE = 2 };
+
+/* 1 if the promise is broken, else 0; UNREADABLE if there was an error. */
+static int judge(const char *name, const spti_view *v, const block_rules *rules, int64_t columns) {
+  double worst[BLOCK_DISTRIBUTIONS];
+  block_reference b;
+  int code = UNREADABLE;
+  if (!block_reference_make(&b, v, rules)) return code;
+  if (block_accuracy(worst, &b, v, columns)) {
+    code = 0;
+    printf("%s: %d panels, %d refined, %d apart:", name, b.panels.count, b.flagged[1], b.flagged[2]);
+    for (int d = 0; d < BLOCK_DISTRIBUTIONS; d++) {
+      printf(" %s %.3g%c", block_distribution_names[d], worst[d], d + 1 < BLOCK_DISTRIBUTIONS ? ',' : '\n');
+      if (!(worst[d] <= PROMISED)) code = 1;
+    }
+    fflush(stdout);
+  }
+  block_reference_free(&b);
+  return code;
+}
+
+static int judge_triangle(sptrsm_context *context, const char *where, const block_rules *rules, int64_t columns) {
+  sptrsm_file_matrix *M = NULL;
+  sptrsm_matrix *matrix = NULL;
+  sptrsm_sparse T;
+  spti_view view;
+  int code = UNREADABLE;
+  const bool read = !sptrsm_file_matrix_load(&M, where, NULL) && !sptrsm_file_matrix_triangle(&T, M, NULL) &&
+                    !sptrsm_matrix_create(&matrix, context, &T, SPTRSM_BORROW) &&
+                    !spti_matrix_view(&view, matrix, spti_op_from(SPTRSM_N), SPTI_PULL, SPTRSM_HOST);
+  if (read && view.dtype == SPTRSM_F64) code = judge(where, &view, rules, columns);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_file_matrix_free(M);
+  return code;
+}
+
+/* A file may have one of the two triangles. */
+static int judge_file(sptrsm_context *context, const char *file, const block_rules *rules, int64_t columns) {
+  int found = 0, worst = 0;
+  for (int which = 0; which < 2; which++) {
+    char where[4096];
+    snprintf(where, sizeof where, "%s:/%s", file, which ? "U" : "L");
+    const int code = judge_triangle(context, where, rules, columns);
+    found += code != UNREADABLE;
+    if (code == 1) worst = 1;
+  }
+  if (found == 0) fprintf(stderr, "%s\n", sptrsm_last_error());
+  return found > 0 ? worst : UNREADABLE;
+}
+
+int main(int argc, char **argv) {
+  sptrsm_context *context;
+  int worst = 0;
+  if (argc < 4) {
+    fprintf(stderr, "use: block_accuracy BOUND COLUMNS FILE...\n");
+    return UNREADABLE;
+  }
+  const block_rules rules = {.rows = SPTI_BLOCK_ROWS, .least = 16, .window = SPTI_BLOCK_WINDOW, .bound = atof(argv[1]), .refine = 1e6};
+  if (sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL)) return UNREADABLE;
+  for (int f = 3; f < argc; f++) {
+    const int code = judge_file(context, argv[f], &rules, atoll(argv[2]));
+    if (code > worst) worst = code;
+  }
+  sptrsm_context_destroy(context);
+  return worst;
+}
