@@ -176,7 +176,7 @@ typedef struct {
   int32_t levels; /* -1 where the analysis does not compute them */
   int32_t panel;  /* right-hand sides worked on at once */
   int32_t deterministic;
-  int32_t inverts; /* multiplies by inverses of diagonal blocks: the componentwise residual may be 10 times that of substitution */
+  int32_t inverts; /* multiplies by inverses of diagonal blocks: componentwise residuals may be 10 times those of substitution, or more */
   int64_t nnz;
   double analysis_seconds; /* time of sptrsm_plan_create without view_seconds */
   double view_seconds;     /* time to convert the stored format to the one the method reads; 0 if they are the same */

@@ -175,6 +175,7 @@ sweep_runs() {
     [ "$rc" = 0 ] || [ -s stderr ] || fail "no message"
     [ ! -s r.json ] || field r.json || fail "half a report in r.json"
     no_leftovers
+    ended=$rc
     "$rest"
     cd .. || exit 1
   done
@@ -204,10 +205,11 @@ rest_of_pieces() {
   code 0
   becomes_whole sptrsm-solve -q --merge x.h5 --remove-pieces
 }
-# Merging in place is done or not begun; pieces are removed only once it is done.
+# Merging in place is done or not begun, done where the program says so; pieces are removed only once it is done.
 rest_of_merge() {
   local piece
   if cmp -s x.h5 ../pieces/x.h5; then
+    check; [ "$ended" != 0 ] || fail "success, but x.h5 is not merged"
     for piece in ../pieces/x.h5.piece-*; do same "$piece" "$(basename "$piece")"; done
     becomes_whole sptrsm-solve -q --merge x.h5 --remove-pieces
   else
@@ -218,7 +220,10 @@ rest_of_merge() {
 rest_of_merge_to() {
   local file
   for file in ../pieces/x.h5*; do same "$file" "$(basename "$file")"; done
-  cmp -s y.h5 <(echo precious) || "$helper" same y.h5:/X ../whole.h5:/X >difference 2>&1 || fail "y.h5 is neither the old file nor the solution"
+  check
+  if cmp -s y.h5 <(echo precious); then [ "$ended" != 0 ] || fail "success, but y.h5 is the old file"
+  else "$helper" same y.h5:/X ../whole.h5:/X >difference 2>&1 || fail "y.h5 is neither the old file nor the solution"; fi
+  ended=-1 # what follows looks at x.h5
   rest_of_merge
 }
 sweep_parts() {

@@ -28,68 +28,17 @@ static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, con
   return &d->slots[*matrix][op->transpose][op->conj];
 }
 
-spti_direct_slot *spti_direct_slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
-
-void spti_direct_free_workspace(sptrsm_direct *d) {
-  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
-    spti_direct_slot *at = spti_direct_slot_at(d, s);
-    if (at->work_made) spti_work_free(at->work, at->plan);
-    at->work_made = false;
-    at->work = NULL;
-  }
-  spti_panels_free(&d->panels, d->context);
-  spti_free(d->context, d->own_shared.memory);
-  d->own_shared = (spti_direct_shared){0};
-}
-
-/* A plan has its work in the memory that plans share. */
-static bool shares_work(const sptrsm_direct *d, const sptrsm_plan *plan) {
-  return plan->method->shared_work && (d->shared || (d->shares_work && plan->method->flags & SPTI_FROM_HOST));
-}
-
-static const spti_direct_shared *shared_of(const sptrsm_direct *d) { return d->shared ? d->shared : &d->own_shared; }
-
-sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_direct *d, int32_t panel) {
-  size_t reserve = 0;
-  *own = *shared = 0;
-  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
-    const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
-    size_t bytes;
-    if (!plan) continue;
-    if (!shares_work(d, plan)) {
-      SPTI_TRY(spti_work_bytes(&bytes, plan, panel));
-      *own += bytes;
-      continue;
-    }
-    SPTI_TRY(plan->method->shared_work->bytes(&bytes, plan, panel));
-    if (bytes > *shared) *shared = bytes;
-    bytes = plan->method->shared_work->reserve ? plan->method->shared_work->reserve(plan) : 0;
-    if (bytes > reserve) reserve = bytes;
-  }
-  *own += reserve;
-  return SPTRSM_OK;
-}
-
-static sptrsm_status workspace_bytes(size_t *out, void *owner, int32_t panel) {
-  const sptrsm_direct *d = owner;
-  size_t panels, own, shared;
-  SPTI_TRY(spti_panels_bytes(&panels, d->context, d->n, d->dtype, panel, &d->options));
-  SPTI_TRY(spti_direct_work_bytes(&own, &shared, d, panel));
-  *out = panels + own + (d->shared ? 0 : shared);
-  return SPTRSM_OK;
-}
-
 /* Narrows d->panel so that the new plan can solve it too and all plans together keep within the memory limits. */
 static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
   int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
   const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
   const int32_t wanted = panel;
-  sptrsm_status status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d);
+  sptrsm_status status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, spti_direct_workspace_bytes, d);
   if (added->method->flags & SPTI_FROM_HOST && !d->shares_work && (status == SPTRSM_ERR_MEMORY || panel < wanted)) {
     spti_direct_free_workspace(d);
     d->shares_work = true;
     panel = wanted;
-    status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, workspace_bytes, d);
+    status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, spti_direct_workspace_bytes, d);
   }
   SPTI_TRY(status);
   if (added->method->flags & SPTI_FROM_HOST) panel = spti_panel_even(panel, d->options.nrhs_hint);
@@ -153,26 +102,6 @@ sptrsm_status spti_direct_plan(const sptrsm_plan **out, sptrsm_direct *d, const 
   SPTI_TRY(need_plan(&slot, d, stage));
   d->lends = true;
   *out = slot->plan;
-  return SPTRSM_OK;
-}
-
-/* Plans for another system may need more than there is. */
-static sptrsm_status need_shared(sptrsm_direct *d) {
-  size_t own, shared;
-  if (!d->shares_work) return SPTRSM_OK;
-  SPTI_TRY(spti_direct_work_bytes(&own, &shared, d, d->panel));
-  if (shared <= d->own_shared.bytes) return SPTRSM_OK;
-  spti_direct_free_workspace(d);
-  SPTI_TRY(spti_alloc(d->context, &d->own_shared.memory, (int64_t)shared, 1, "shared work of plans"));
-  d->own_shared.bytes = shared;
-  return SPTRSM_OK;
-}
-
-static sptrsm_status need_work(sptrsm_direct *d, spti_direct_slot *s) {
-  if (s->work_made) return SPTRSM_OK;
-  if (!shares_work(d, s->plan)) SPTI_TRY(spti_work_create(&s->work, s->plan, d->panel));
-  else SPTI_TRY(s->plan->method->shared_work->create(&s->work, s->plan, d->panel, shared_of(d)->memory));
-  s->work_made = true;
   return SPTRSM_OK;
 }
 
@@ -302,6 +231,20 @@ bool spti_direct_has_plans(const sptrsm_direct *d, const spti_system_steps *step
   return true;
 }
 
+unsigned spti_direct_plans(const sptrsm_direct *d) {
+  unsigned plans = 0;
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) plans |= (unsigned)(spti_direct_slot_at((sptrsm_direct *)d, s)->plan != NULL) << s;
+  return plans;
+}
+
+void spti_direct_keep_plans(sptrsm_direct *d, unsigned kept) {
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
+    if (kept >> s & 1) continue;
+    sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
+    spti_direct_slot_at(d, s)->plan = NULL;
+  }
+}
+
 /* Plans are made before the work, since a new plan may narrow the panel and free the workspace. */
 sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *d, const spti_system_steps *steps) {
   spti_direct_slot *used[SPTI_STAGES_MAX];
@@ -320,10 +263,10 @@ sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *d, const s
     out->stages[at].op = stage->op;
     out->stage_count++;
   }
-  SPTI_TRY(need_shared(d));
+  SPTI_TRY(spti_direct_need_shared(d));
   for (int s = 0; s < out->stage_count; s++) {
     if (!used[s]) continue;
-    SPTI_TRY(need_work(d, used[s]));
+    SPTI_TRY(spti_direct_need_work(d, used[s]));
     out->stages[s].plan = used[s]->plan;
     out->stages[s].work = used[s]->work;
   }
@@ -391,7 +334,7 @@ sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *d)
   if (!out || !d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_workspace_bytes: out or direct is NULL");
   size_t solving, extension = 0;
   if (d->extension.state) SPTI_TRY(d->extension.bytes(&extension, d));
-  SPTI_TRY(workspace_bytes(&solving, (sptrsm_direct *)d, d->panel));
+  SPTI_TRY(spti_direct_workspace_bytes(&solving, (sptrsm_direct *)d, d->panel));
   *out = solving + extension;
   return SPTRSM_OK;
 }

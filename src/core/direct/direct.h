@@ -53,13 +53,28 @@ struct sptrsm_direct {
   void *blob; /* the bytes that plans were made of, if the solver owns them */
 };
 
+enum { SPTI_DIRECT_SLOTS = 8 };
+static inline spti_direct_slot *spti_direct_slot_at(sptrsm_direct *d, int s) { return &d->slots[s >> 2 & 1][s >> 1 & 1][s & 1]; }
+
 const char *spti_direct_factor_name(const sptrsm_direct *, int matrix); /* for messages */
+
+/* ---- work.c ---- */
+
+/* Bytes of panels of that width and of all work. For spti_panel_fit: owner is the solver. */
+sptrsm_status spti_direct_workspace_bytes(size_t *out, void *owner, int32_t panel);
+sptrsm_status spti_direct_need_shared(sptrsm_direct *); /* before spti_direct_need_work: makes what plans share, if it is too small */
+sptrsm_status spti_direct_need_work(sptrsm_direct *, spti_direct_slot *);
+
+/* ---- direct.c ---- */
 
 /* The pipeline of a system's solve. Makes the plans and the work that it needs, but no panels: whoever runs it has some of d->panel
  * columns. Where all of that was made before, nothing is written, so threads may do this and run the pipeline at the same time. */
 sptrsm_status spti_direct_pipeline(spti_pipeline *out, sptrsm_direct *, const spti_system_steps *);
 sptrsm_status spti_direct_need_plans(sptrsm_direct *, const spti_system_steps *); /* the first half of it: makes no work */
 bool spti_direct_has_plans(const sptrsm_direct *, const spti_system_steps *);
+unsigned spti_direct_plans(const sptrsm_direct *); /* bit s: slot s has a plan */
+/* Gives up the plans of the slots that `kept` does not have; their work was freed before. */
+void spti_direct_keep_plans(sptrsm_direct *, unsigned kept);
 void spti_direct_free_workspace(sptrsm_direct *); /* the next pipeline makes it anew */
 size_t spti_direct_bytes(const sptrsm_direct *);  /* of the factors and the plans made so far */
 /* Bytes of the work of the plans made so far, for panels of that width: *shared in the memory that plans share, *own beside it, with
@@ -72,8 +87,6 @@ void spti_direct_drop_extension(sptrsm_direct *);
 /* For core/clone, which brings plans along. A slot s of SPTI_DIRECT_SLOTS is for a plan of matrix[s / 4]. Adopting takes the plan over in
  * any case. `supply` is called once the factors are there, before the plans for op N are made, unless it has brought them; core/batch
  * sets `shared` by it. */
-enum { SPTI_DIRECT_SLOTS = 8 };
-spti_direct_slot *spti_direct_slot_at(sptrsm_direct *, int slot);
 sptrsm_status spti_direct_adopt_plan(sptrsm_direct *, int slot, sptrsm_plan *);
 /* From now on all factors stream: the plans that `like`, which may be the solver itself, has made so far are made anew. */
 sptrsm_status spti_direct_begin_to_stream(sptrsm_direct *, const sptrsm_direct *like);

@@ -23,7 +23,7 @@ sptrsm_status spti_two_blocks_check_width(int32_t panel);
 /* Creates a method's workspace; *out is a spti_two_blocks. Checks the width. */
 sptrsm_status spti_two_blocks_create(void **out, const sptrsm_plan *, int64_t rows, int32_t panel);
 void spti_two_blocks_free(void *work, const sptrsm_plan *);
-/* A workspace in memory of the caller's, of spti_two_blocks_turn_bytes, that others may use between its solves. It has one block, since
+/* A workspace in memory of the caller's, of spti_two_blocks_shared_bytes, that others may use between its solves. It has one block, since
  * each solve begins by filling it. Nothing is to be freed. */
 sptrsm_status spti_two_blocks_place(spti_two_blocks *out, void *memory, int64_t rows, int32_t panel);
 sptrsm_status spti_two_blocks_shared_bytes(size_t *out, const sptrsm_plan *, int64_t rows, int32_t panel);

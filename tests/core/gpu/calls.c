@@ -71,7 +71,7 @@ Test(gpu_calls, the_current_device_stays) {
 
 /* ---- streams and pointers ---- */
 
-Test(gpu_calls, streams_of_other_devices) {
+Test(gpu_calls, streams_of_other_devices, .disabled = CUDART_VERSION < 12080) {
   fake_stream near = {.device = 0}, far = {.device = 1};
   sptrsm_context *context = NULL;
   refused(sptrsm_context_create(&context, SPTRSM_CUDA, 0, &far), SPTRSM_ERR_ARGUMENT,
@@ -190,7 +190,7 @@ Test(gpu_calls, a_grid_that_is_too_large) {
 Test(gpu_calls, calls_that_fail) {
   sptrsm_context *context = NULL;
   int fail_at = 0;
-  for (sptrsm_status status = SPTRSM_ERR_DEVICE; status != SPTRSM_OK; fail_at++) {
+  for (sptrsm_status status = SPTRSM_ERR_DEVICE; status != SPTRSM_OK && fail_at < 100; fail_at++) {
     fake.fail_at = fail_at;
     status = sptrsm_context_create(&context, SPTRSM_CUDA, 1, NULL);
     fake.fail_at = -1;
@@ -200,5 +200,5 @@ Test(gpu_calls, calls_that_fail) {
     if (status == SPTRSM_OK) sptrsm_context_destroy(context);
     nothing_left();
   }
-  cr_assert_gt(fail_at, 6, "only %d calls can fail", fail_at - 1);
+  cr_assert(fail_at > 6 && fail_at < 100, "%d calls can fail", fail_at - 1);
 }

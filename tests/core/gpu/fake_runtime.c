@@ -102,10 +102,12 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
   *out = ((fake_stream *)stream)->captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return next();
 }
+#if CUDART_VERSION >= 12080
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device) {
   *device = ((fake_stream *)stream)->device;
   return on(stream);
 }
+#endif
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   fake.waits++;
   return on(stream);

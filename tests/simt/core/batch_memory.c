@@ -176,27 +176,31 @@ static void check_tall(sptrsm_batch *batch, sptrsm_op op) {
   }
 }
 
-/* Transposed, the first column is a long row, whose pieces need rows of the work block. The limit holds all the same. */
-Test(batch_memory, grows_with_another_system_within_the_limit) {
+static void open_tall(sptrsm_batch **batch, sptrsm_context **context, const sptrsm_options *o) {
   int64_t ptr[TALL + 1] = {0, 1};
   int32_t idx[2 * TALL] = {0};
   double val[2 * TALL] = {2};
   sptrsm_factors f;
   const sptrsm_factors *items[TALL_ITEMS];
-  sptrsm_context *context;
-  sptrsm_batch *batch;
-  sptrsm_options o;
-  sptrsm_batch_facts facts = {.size = sizeof facts}, later = facts;
   for (int i = 1; i < TALL; i++) ptr[i + 1] = ptr[i] + 2, idx[2 * i] = i, val[2 * i - 1] = 1, val[2 * i] = 2;
   const sptrsm_sparse L = {.dtype = SPTRSM_F64, .n = TALL, .ptr = ptr, .idx = idx, .val = val};
   sptrsm_factors_init(&f);
   f.L = &L;
   for (int i = 0; i < TALL_ITEMS; i++) items[i] = &f;
+  ok(sptrsm_context_create(context, SPTRSM_CUDA, 0, NULL), "tall");
+  ok(sptrsm_batch_create_mixed(batch, *context, items, TALL_ITEMS, o), "tall");
+}
+
+/* Transposed, the first column is a long row, whose pieces need rows of the work block. The limit holds all the same. */
+Test(batch_memory, grows_with_another_system_within_the_limit) {
+  sptrsm_options o;
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_batch_facts facts = {.size = sizeof facts}, later = facts;
   sptrsm_options_init(&o);
   o.method = "gather:split=3,segment=2";
   o.memory_limit = 4 * 3 * TALL * 32 * sizeof(double) / 15 * 16 + 64;
-  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "tall");
-  ok(sptrsm_batch_create_mixed(&batch, context, items, TALL_ITEMS, &o), "tall");
+  open_tall(&batch, &context, &o);
   check_tall(batch, SPTRSM_N);
   ok(sptrsm_batch_info(&facts, batch), "tall");
   check_tall(batch, SPTRSM_T);
@@ -206,6 +210,26 @@ Test(batch_memory, grows_with_another_system_within_the_limit) {
             later.workspace_bytes);
   check_tall(batch, SPTRSM_N);
   check_tall(batch, SPTRSM_T);
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  cr_assert_eq(emulated_gpu_blocks, 0);
+}
+
+/* Where another system finds no room, it is refused each time, and the systems of before are solved. */
+Test(batch_memory, of_a_refused_system_is_given_back) {
+  sptrsm_options o;
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_options_init(&o);
+  o.method = "gather:split=3,segment=2";
+  o.memory_limit = 4 * TALL * sizeof(double) + 64; /* one column of one item, without pieces of long rows */
+  open_tall(&batch, &context, &o);
+  check_tall(batch, SPTRSM_N);
+  for (int k = 0; k < 2; k++) {
+    cr_assert_eq(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_T), SPTRSM_ERR_MEMORY);
+    cr_assert_not_null(strstr(sptrsm_last_error(), "a workspace for 1 right-hand side takes "), "%s", sptrsm_last_error());
+    check_tall(batch, SPTRSM_N);
+  }
   sptrsm_batch_destroy(batch);
   sptrsm_context_destroy(context);
   cr_assert_eq(emulated_gpu_blocks, 0);

@@ -28,9 +28,7 @@ sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *co
   return SPTRSM_OK;
 }
 
-void spti_gpu_feed_free(spti_gpu_feed *feed) {
-  if (feed) spti_host_free(feed);
-}
+void spti_gpu_feed_free(spti_gpu_feed *feed) { spti_host_free(feed); }
 
 sptrsm_status spti_gpu_feed_send(spti_gpu_feed *feed, int64_t k, const void *from, size_t bytes) {
   buffer *b = &feed->buffers[k % 2];

@@ -52,7 +52,8 @@ static double worst_of(const spti_view *v, const double *B, const double *X) {
       const long double r = residual(v, i, B[(int64_t)i * AT_ONCE + k], X + k, &scale);
       const int64_t terms = spti_view_end(v, i) - spti_view_begin(v, i) + 2;
       const double ratio = (double)(fabsl(r) / ((long double)terms * 0x1p-53L * scale));
-      if (!(ratio <= worst) && !(r == 0 && scale == 0)) worst = ratio;
+      if (isnan(ratio) && !(r == 0 && scale == 0)) return NAN;
+      if (ratio > worst) worst = ratio;
     }
   return worst;
 }
@@ -68,7 +69,8 @@ bool block_accuracy(double worst[BLOCK_DISTRIBUTIONS], const block_reference *b,
       draw_block(B, X, v, (block_distribution)d, &r);
       made = block_reference_solve(b, v, AT_ONCE, B, X);
       const double found = made ? worst_of(v, B, X) : 0;
-      if (!(found <= worst[d])) worst[d] = found;
+      if (isnan(found) || found > worst[d]) worst[d] = found;
+      if (isnan(found)) break;
     }
   }
   free(B);

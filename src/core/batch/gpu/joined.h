@@ -23,6 +23,7 @@ enum { SPTI_HOST_PARTS = 4 }; /* D, D_sub and the scalings of rows and columns: 
 typedef struct {
   spti_joined_form form;
   sptrsm_direct *direct;
+  unsigned plans; /* that it had before those for another system were made */
   int64_t members, row_count;
   int64_t *item;                /* [members], in the batch */
   int32_t *first;               /* [members + 1]: rows */

@@ -73,14 +73,21 @@ sptrsm_status spti_joined_fit_panels(sptrsm_batch *b) {
   return SPTRSM_OK;
 }
 
-/* Plans for another system may need more memory than there is, so all of it is made anew, as far as the limits leave room. */
+/* Plans for another system may need more memory than there is, so all of it is made anew, as far as the limits leave room. If they leave
+ * none, the batch still solves the systems of before. */
 static sptrsm_status make_plans(sptrsm_batch *b, const spti_system_steps *steps) {
   spti_joined *s = b->state;
+  sptrsm_status status = SPTRSM_OK;
   SPTI_TRY(spti_gpu_refuse_capture(b->context, "plans for another system"));
-  for (int64_t k = 0; k < s->set_count; k++) spti_direct_free_workspace(s->sets[k].direct);
+  for (int64_t k = 0; k < s->set_count; k++) {
+    s->sets[k].plans = spti_direct_plans(s->sets[k].direct);
+    spti_direct_free_workspace(s->sets[k].direct);
+  }
   spti_joined_free_memory(s, b->context);
-  for (int64_t k = 0; k < s->set_count; k++) SPTI_TRY(spti_direct_need_plans(s->sets[k].direct, steps));
-  return spti_joined_fit_panels(b);
+  for (int64_t k = 0; k < s->set_count && status == SPTRSM_OK; k++) status = spti_direct_need_plans(s->sets[k].direct, steps);
+  if (status == SPTRSM_OK) status = spti_joined_fit_panels(b);
+  for (int64_t k = 0; k < s->set_count && status != SPTRSM_OK; k++) spti_direct_keep_plans(s->sets[k].direct, s->sets[k].plans);
+  return status;
 }
 
 static sptrsm_status need_shared(spti_joined *s, const sptrsm_batch *b) {
