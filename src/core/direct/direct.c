@@ -67,19 +67,15 @@ static sptrsm_status make_plan(sptrsm_direct *d, int slot) {
 
 sptrsm_status spti_direct_begin_to_stream(sptrsm_direct *d, const sptrsm_direct *like) {
   char name[sizeof d->method];
-  bool had[SPTI_DIRECT_SLOTS];
-  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
-    had[s] = spti_direct_slot_at((sptrsm_direct *)like, s)->plan != NULL;
-    sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
-    spti_direct_slot_at(d, s)->plan = NULL;
-  }
+  const unsigned had = spti_direct_plans(like);
+  spti_direct_keep_plans(d, 0);
   for (int m = 0; m < 2; m++)
     if (d->matrix[m]) spti_matrix_drop_device_copies(d->matrix[m], d->matrix[m]->home == SPTRSM_CUDA ? 1 : 0);
   spti_plan_streamed_name(name, sizeof name, d->options.method);
   d->options.method = strcpy(d->method, name);
   d->panel = 0;
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++)
-    if (had[s]) SPTI_TRY(make_plan(d, s));
+    if (had >> s & 1) SPTI_TRY(make_plan(d, s));
   return SPTRSM_OK;
 }
 
@@ -194,7 +190,7 @@ void sptrsm_direct_destroy(sptrsm_direct *d) {
   SPTI_VISIT(d->context);
   spti_direct_drop_extension(d);
   spti_direct_free_workspace(d);
-  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) sptrsm_plan_destroy(spti_direct_slot_at(d, s)->plan);
+  spti_direct_keep_plans(d, 0);
   spti_host_free(d->blob);
   sptrsm_matrix_destroy(d->matrix[SPTI_L_MATRIX]);
   sptrsm_matrix_destroy(d->matrix[SPTI_U_MATRIX]);

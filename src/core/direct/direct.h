@@ -64,6 +64,10 @@ const char *spti_direct_factor_name(const sptrsm_direct *, int matrix); /* for m
 sptrsm_status spti_direct_workspace_bytes(size_t *out, void *owner, int32_t panel);
 sptrsm_status spti_direct_need_shared(sptrsm_direct *); /* before spti_direct_need_work: makes what plans share, if it is too small */
 sptrsm_status spti_direct_need_work(sptrsm_direct *, spti_direct_slot *);
+void spti_direct_free_workspace(sptrsm_direct *); /* the next pipeline makes it anew */
+/* Bytes of the work of the plans made so far, for panels of that width: *shared in the memory that plans share, *own beside it, with
+ * what must stay free. */
+sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_direct *, int32_t panel);
 
 /* ---- direct.c ---- */
 
@@ -75,11 +79,7 @@ bool spti_direct_has_plans(const sptrsm_direct *, const spti_system_steps *);
 unsigned spti_direct_plans(const sptrsm_direct *); /* bit s: slot s has a plan */
 /* Gives up the plans of the slots that `kept` does not have; their work was freed before. */
 void spti_direct_keep_plans(sptrsm_direct *, unsigned kept);
-void spti_direct_free_workspace(sptrsm_direct *); /* the next pipeline makes it anew */
-size_t spti_direct_bytes(const sptrsm_direct *);  /* of the factors and the plans made so far */
-/* Bytes of the work of the plans made so far, for panels of that width: *shared in the memory that plans share, *own beside it, with
- * what must stay free. */
-sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_direct *, int32_t panel);
+size_t spti_direct_bytes(const sptrsm_direct *); /* of the factors and the plans made so far */
 
 /* Frees the extension's state; the solver has none afterwards. */
 void spti_direct_drop_extension(sptrsm_direct *);

@@ -27,7 +27,10 @@ static bool same_form(const spti_joined_form *a, const spti_joined_form *b) {
 static int64_t find_set(spti_joined *s, const spti_joined_form *form, int32_t n, int64_t most) {
   int64_t i = s->set_count - 1;
   while (i >= 0 && !same_form(&s->sets[i].form, form)) i--;
-  if (i < 0 || s->sets[i].row_count + n > most) s->sets[i = s->set_count++] = (spti_joined_set){.form = *form};
+  if (i < 0 || s->sets[i].row_count + n > most) {
+    i = s->set_count++;
+    s->sets[i] = (spti_joined_set){.form = *form};
+  }
   s->sets[i].row_count += n;
   return i;
 }
