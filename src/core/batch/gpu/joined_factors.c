@@ -5,6 +5,7 @@
 #include "core/batch/stand_in.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
+#include "core/plan/method.h"
 
 /* ---- forms ---- */
 
@@ -53,14 +54,26 @@ static int64_t columns_worthwhile(const sptrsm_options *o) {
   return (columns + 3) / 4 * 4;
 }
 
-/* The most rows of a set: all, unless options.memory_limit has no room for the blocks of all items. Then plans share one block, and
- * the sets are as large as the limit allows, but for a sixteenth that is left for pieces of long rows. */
-static int64_t rows_of_a_set(spti_joined *s, const sptrsm_batch *b, const spti_batch_source *source) {
-  const size_t row = (size_t)columns_worthwhile(&b->options) * sptrsm_dtype_bytes(b->dtype), limit = b->options.memory_limit;
+static bool can_share_work(const char *name) {
+  const spti_method *method = spti_method_find(name, strcspn(name, ":"), SPTRSM_CUDA);
+  return method && method->shared_work;
+}
+
+/* Bytes of a row of the narrowest panel that is worth it. */
+static size_t row_bytes(const sptrsm_batch *b) { return (size_t)columns_worthwhile(&b->options) * sptrsm_dtype_bytes(b->dtype); }
+
+/* Plans share one block where options.memory_limit has no room for the blocks of all items. */
+static bool must_share_work(const sptrsm_batch *b, const spti_batch_source *source) {
   int64_t rows = 0;
   for (int64_t i = 0; i < b->count; i++) rows += source->items[i]->L->n;
-  s->shares_work = s->shares_work && rows > 0 && limit / row / (BLOCKS + 2 * BLOCKS_OF_PLAN) < (size_t)rows;
-  return s->shares_work ? (int64_t)((limit - limit / 16) / row / BLOCKS_SHARED) : INT64_MAX;
+  if (b->options.memory_limit == 0 || rows <= 0 || !can_share_work(b->options.method)) return false;
+  return b->options.memory_limit / row_bytes(b) / (BLOCKS + 2 * BLOCKS_OF_PLAN) < (size_t)rows;
+}
+
+/* The most rows of a set: as many as the limit allows, but for a sixteenth that is left for pieces of long rows. */
+static int64_t rows_of_a_set(const spti_joined *s, const sptrsm_batch *b) {
+  const size_t limit = b->options.memory_limit;
+  return s->shares_work ? (int64_t)((limit - limit / 16) / row_bytes(b) / BLOCKS_SHARED) : INT64_MAX;
 }
 
 /* The set's part of what options.memory_limit, or else SPTI_JOINED_WORKSPACE, allows to all sets. */
@@ -146,7 +159,8 @@ static sptrsm_status alloc_members(spti_joined_set *set, const sptrsm_context *c
 /* Puts the items into sets, and finds where each begins. */
 static sptrsm_status sort_items(sptrsm_batch *b, const spti_batch_source *source) {
   spti_joined *s = b->state;
-  const int64_t most = rows_of_a_set(s, b, source);
+  s->shares_work = must_share_work(b, source);
+  const int64_t most = rows_of_a_set(s, b);
   for (int64_t i = 0; i < b->count; i++) {
     const spti_joined_form form = form_of(source->items[i]);
     s->set_of[i] = find_set(s, &form, source->items[i]->L->n, most);

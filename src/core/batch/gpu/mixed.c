@@ -11,11 +11,6 @@
  * beside it. With fixed lengths of segments `gather` adds up each row by its own entries alone. */
 static const char by_row[] = "gather:split=128,segment=64";
 
-static bool can_share_work(const char *name) {
-  const spti_method *method = spti_method_find(name, strcspn(name, ":"), SPTRSM_CUDA);
-  return method && method->shared_work;
-}
-
 static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   const double begin = spti_seconds();
   spti_joined *s;
@@ -23,8 +18,6 @@ static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   *s = (spti_joined){.chosen = !b->options.method || strcmp(b->options.method, "auto") == 0};
   b->state = s; /* from here on the batch frees it */
   if (s->chosen) b->options.method = by_row;
-  s->shares_work =
-      b->options.memory_limit > 0 && can_share_work(b->options.method); /* if it has no room for all items (joined_factors.c) */
   SPTI_TRY(spti_joined_create(b, source));
   s->seconds = spti_seconds() - begin;
   return SPTRSM_OK;
