@@ -66,9 +66,9 @@ void spti_joined_set_free(spti_joined_set *, const sptrsm_context *);
 
 /* Part `part` of an item, of those that are in host memory: D, D_sub, scalings of rows and columns. NULL: it has none. */
 const void *spti_joined_host_part(const sptrsm_factors *, int part);
-/* Checks the patterns and permutations of all members, and fills the set: ptr, idx and val on the device, `given` and `rows`. perm: the
- * joined permutations of rows and columns as SPTRSM_GATHER, NULL where no member has one; the caller frees them, after an error, too. */
-sptrsm_status spti_joined_upload(spti_joined_set *, int32_t *perm[2], const sptrsm_batch *, const spti_batch_source *);
+/* Checks the patterns and permutations of all members, and fills the set: ptr, idx and val on the device, `given` and `rows`. sides: the
+ * joined maps of rows and columns, without scalings, for the solver; the caller frees them, after an error, too. */
+sptrsm_status spti_joined_upload(spti_joined_set *, spti_side sides[2], const sptrsm_batch *, const spti_batch_source *);
 
 /* ---- joined_values.c ---- */
 

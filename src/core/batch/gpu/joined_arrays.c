@@ -13,17 +13,21 @@
 #define SPTI_JOINED_STAGE ((size_t)4 << 20)
 #endif
 
+/* Arrays with a number for each row: its member, and the maps of both sides. */
+enum { ROW_MEMBER, ROW_MAPS, ROW_ARRAYS = ROW_MAPS + 4 };
+
 typedef struct {
   spti_joined_set *set;
   const sptrsm_batch *b;
   const spti_batch_source *source;
-  int32_t **perm;
   size_t value_bytes;
-  int64_t begin, end; /* the members that are in half a buffer */
-  int64_t *ptr[2];    /* where it has their lines' ends, */
-  int32_t *idx[2];    /* indices */
-  char *val[2];       /* and values; triangles in device memory have theirs there */
-  atomic_bool bad;    /* a member on the host has a fault */
+  int32_t *row_array[ROW_ARRAYS]; /* device, [rows of the set]; NULL: no member has a permutation there */
+  int64_t begin, end;             /* the members that are in half a buffer */
+  int64_t *ptr[2];                /* where it has their lines' ends, */
+  int32_t *idx[2];                /* indices, */
+  char *val[2];                   /* values; triangles in device memory have theirs there; */
+  int32_t *row[ROW_ARRAYS];       /* and row_array */
+  atomic_bool bad;                /* a member on the host has a fault */
 } joined_stage;
 
 static const sptrsm_factors *factors_of(const joined_stage *s, int64_t m) { return s->source->items[s->set->item[m]]; }
@@ -87,18 +91,20 @@ static sptrsm_status stage_triangle(joined_stage *s, int64_t m, int t) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status join_permutation(const joined_stage *s, const int32_t *perm, sptrsm_convention convention, int side, int64_t m) {
-  const int32_t first = s->set->first[m], n = order_of(s, m);
+/* Checks a permutation, and makes both maps of its side. */
+static sptrsm_status stage_maps(joined_stage *s, const int32_t *perm, sptrsm_convention convention, int side, int64_t m) {
+  const int32_t first = s->set->first[m], n = order_of(s, m), at = first - s->set->first[s->begin];
   const char *name = side ? "perm_col" : "perm_row";
-  if (!s->perm[side]) return SPTRSM_OK;
-  int32_t *out = s->perm[side] + first;
-  if (perm && convention != SPTRSM_GATHER && convention != SPTRSM_SCATTER)
+  if (!s->row_array[ROW_MAPS + 2 * side]) return SPTRSM_OK;
+  const bool gather = convention == SPTRSM_GATHER;
+  int32_t *given = s->row[ROW_MAPS + 2 * side + !gather] + at, *inverse = s->row[ROW_MAPS + 2 * side + gather] + at;
+  if (perm && !gather && convention != SPTRSM_SCATTER)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "factors: unknown convention %d of %s", (int)convention, name);
-  if (!perm)
-    for (int32_t i = 0; i < n; i++) out[i] = i;
-  else SPTI_TRY(spti_permutation_invert(out, perm, n, name)); /* checks it */
-  if (perm && convention == SPTRSM_GATHER) memcpy(out, perm, (size_t)n * sizeof *out);
-  for (int32_t i = 0; i < n; i++) out[i] += first;
+  if (perm) SPTI_TRY(spti_permutation_invert(inverse, perm, n, name)); /* checks it */
+  for (int32_t i = 0; i < n; i++) {
+    given[i] = first + (perm ? perm[i] : i);
+    inverse[i] = first + (perm ? inverse[i] : i);
+  }
   return SPTRSM_OK;
 }
 
@@ -109,13 +115,14 @@ static sptrsm_status check_scale_ops(const sptrsm_factors *f) {
   return spti_scale_check(NULL, f->col_op, 0, dtype, dtype, "scale_col");
 }
 
-static sptrsm_status stage_member(joined_stage *s, int64_t m) {
+/* What a member has beside its triangles. */
+static sptrsm_status stage_rows(joined_stage *s, int64_t m) {
   const sptrsm_factors *f = factors_of(s, m);
   const size_t first = (size_t)s->set->first[m], n = (size_t)order_of(s, m);
   SPTI_TRY(check_scale_ops(f));
-  for (int t = 0; t < triangles(s); t++) SPTI_TRY(spti_name_object(stage_triangle(s, m, t), t ? "U" : "L"));
-  SPTI_TRY(join_permutation(s, f->perm_row, f->row_convention, 0, m));
-  SPTI_TRY(join_permutation(s, f->perm_col, f->col_convention, 1, m));
+  for (size_t i = 0; i < n; i++) s->row[ROW_MEMBER][first - (size_t)s->set->first[s->begin] + i] = (int32_t)m;
+  SPTI_TRY(stage_maps(s, f->perm_row, f->row_convention, 0, m));
+  SPTI_TRY(stage_maps(s, f->perm_col, f->col_convention, 1, m));
   for (int p = 0; p < SPTI_HOST_PARTS; p++) {
     const size_t bytes = p < 2 ? s->value_bytes : sizeof(double);
     if (s->set->has[p][m] && n > 0) memcpy((char *)s->set->given[p] + first * bytes, spti_joined_host_part(f, p), n * bytes);
@@ -123,13 +130,19 @@ static sptrsm_status stage_member(joined_stage *s, int64_t m) {
   return SPTRSM_OK;
 }
 
+/* A member is staged in parts: one for each triangle, and one for the rest. */
+static int parts(const joined_stage *s) { return triangles(s) + 1; }
+static sptrsm_status stage_part(joined_stage *s, int64_t m, int part) {
+  return part < triangles(s) ? spti_name_object(stage_triangle(s, m, part), part ? "U" : "L") : stage_rows(s, m);
+}
+
 /* ---- the members that half a buffer holds ---- */
 
 static void stage_on_host(void *argument, int64_t piece, int thread) {
   joined_stage *s = argument;
-  const int64_t m = s->begin + piece;
+  const int64_t m = s->begin + piece / parts(s);
   (void)thread;
-  if (is_on_host(s, m) && stage_member(s, m) != SPTRSM_OK) atomic_store(&s->bad, true);
+  if (is_on_host(s, m) && stage_part(s, m, (int)(piece % parts(s))) != SPTRSM_OK) atomic_store(&s->bad, true);
 }
 
 /* Host threads take the members in host memory, the caller those on the device. After a fault the caller goes through all members again,
@@ -137,10 +150,11 @@ static void stage_on_host(void *argument, int64_t piece, int thread) {
 static sptrsm_status stage_members(joined_stage *s) {
   spti_team *team = s->b->context->team;
   atomic_store(&s->bad, false);
-  spti_team_run(team, spti_team_ready(team), s->end - s->begin, stage_on_host, s);
+  spti_team_run(team, spti_team_ready(team), (s->end - s->begin) * parts(s), stage_on_host, s);
   const bool bad = atomic_load(&s->bad);
   for (int64_t m = s->begin; m < s->end; m++)
-    if (bad || !is_on_host(s, m)) SPTI_TRY(spti_batch_name_item(stage_member(s, m), s->set->item[m]));
+    for (int part = 0; part < parts(s) && (bad || !is_on_host(s, m)); part++)
+      SPTI_TRY(spti_batch_name_item(stage_part(s, m, part), s->set->item[m]));
   return SPTRSM_OK;
 }
 
@@ -167,15 +181,27 @@ static sptrsm_status send_triangle(const joined_stage *s, int t) {
   return SPTRSM_OK;
 }
 
+static sptrsm_status send_rows(const joined_stage *s) {
+  const int32_t row = s->set->first[s->begin], rows = s->set->first[s->end] - row;
+  for (int a = 0; a < ROW_ARRAYS; a++)
+    if (s->row_array[a]) SPTI_TRY(spti_gpu_send(s->b->context, s->row_array[a] + row, s->row[a], (size_t)rows * sizeof *s->row[a]));
+  return SPTRSM_OK;
+}
+
 /* ---- the buffer ---- */
 
 static size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /* What the members [begin, end) take in a buffer. With a buffer: also says where. */
 static size_t lay_out(joined_stage *s, char *buffer, int64_t begin, int64_t end) {
+  const size_t lines = (size_t)(s->set->first[end] - s->set->first[begin]);
   size_t used = 0;
+  for (int a = 0; a < ROW_ARRAYS; a++) {
+    s->row[a] = buffer && s->row_array[a] ? (int32_t *)(buffer + used) : NULL;
+    if (s->row_array[a]) used += aligned(lines * sizeof **s->row);
+  }
   for (int t = 0; t < triangles(s); t++) {
-    const size_t lines = (size_t)(s->set->first[end] - s->set->first[begin]), entries = (size_t)(s->set->at[t][end] - s->set->at[t][begin]);
+    const size_t entries = (size_t)(s->set->at[t][end] - s->set->at[t][begin]);
     const size_t bytes[] = {lines * sizeof **s->ptr, entries * sizeof **s->idx, entries * s->value_bytes};
     void *at[3];
     for (int a = 0; a < 3; used += aligned(bytes[a++])) at[a] = buffer ? buffer + used : NULL;
@@ -209,6 +235,7 @@ static sptrsm_status send_all(joined_stage *s) {
     SPTI_TRY_DONE(stage_members(s));
     SPTI_TRY_DONE(spti_gpu_wait(s->b->context)); /* for the other half */
     for (int t = 0; t < triangles(s); t++) SPTI_TRY_DONE(send_triangle(s, t));
+    SPTI_TRY_DONE(send_rows(s));
   }
   status = SPTRSM_OK;
 done:
@@ -235,14 +262,15 @@ static sptrsm_status alloc_given(spti_joined_set *set, const sptrsm_batch *b) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status alloc_permutations(joined_stage *s) {
+static sptrsm_status alloc_rows(joined_stage *s) {
   bool any[2] = {false};
   for (int64_t m = 0; m < s->set->members; m++) {
     any[0] = any[0] || factors_of(s, m)->perm_row;
     any[1] = any[1] || factors_of(s, m)->perm_col;
   }
-  for (int side = 0; side < 2; side++)
-    if (any[side]) SPTI_TRY(spti_host_alloc(&s->perm[side], s->set->first[s->set->members], sizeof *s->perm[side], "joined items"));
+  for (int a = 0; a < ROW_ARRAYS; a++)
+    if (a < ROW_MAPS || any[(a - ROW_MAPS) / 2])
+      SPTI_TRY(spti_alloc(s->b->context, &s->row_array[a], s->set->first[s->set->members], sizeof *s->row_array[a], "joined items"));
   return SPTRSM_OK;
 }
 
@@ -266,27 +294,25 @@ static sptrsm_status upload(void *out, const sptrsm_batch *b, const void *from, 
   return spti_copy_bytes(b->context, memory, SPTRSM_CUDA, from, SPTRSM_HOST, (size_t)count * bytes);
 }
 
-static sptrsm_status upload_rows(spti_joined_set *set, const sptrsm_batch *b) {
-  int32_t *member;
-  const int64_t n = set->first[set->members];
-  SPTI_TRY(spti_host_alloc(&member, n, sizeof *member, "joined items"));
-  for (int64_t m = 0; m < set->members; m++)
-    for (int32_t r = set->first[m]; r < set->first[m + 1]; r++) member[r] = (int32_t)m;
-  set->rows.n = (int32_t)n;
-  sptrsm_status status;
-  SPTI_TRY_DONE(upload(&set->rows.row_member, b, member, n, sizeof *member));
-  SPTI_TRY_DONE(upload(&set->rows.first, b, set->first, set->members + 1, sizeof *set->first));
-  SPTI_TRY_DONE(upload(&set->rows.item, b, set->item, set->members, sizeof *set->item));
-done:
-  spti_host_free(member);
-  return status;
+static sptrsm_status upload_members(spti_joined_set *set, const sptrsm_batch *b) {
+  SPTI_TRY(upload(&set->rows.first, b, set->first, set->members + 1, sizeof *set->first));
+  return upload(&set->rows.item, b, set->item, set->members, sizeof *set->item);
 }
 
-sptrsm_status spti_joined_upload(spti_joined_set *set, int32_t *perm[2], const sptrsm_batch *b, const spti_batch_source *source) {
-  joined_stage s = {.set = set, .b = b, .source = source, .perm = perm, .value_bytes = sptrsm_dtype_bytes(b->dtype)};
-  SPTI_TRY(alloc_given(set, b));
-  SPTI_TRY(alloc_permutations(&s));
-  SPTI_TRY(alloc_triangles(&s));
-  SPTI_TRY(send_all(&s));
-  return upload_rows(set, b);
+static sptrsm_status upload_all(joined_stage *s) {
+  SPTI_TRY(alloc_given(s->set, s->b));
+  SPTI_TRY(alloc_rows(s));
+  SPTI_TRY(alloc_triangles(s));
+  SPTI_TRY(send_all(s));
+  return upload_members(s->set, s->b);
+}
+
+sptrsm_status spti_joined_upload(spti_joined_set *set, spti_side sides[2], const sptrsm_batch *b, const spti_batch_source *source) {
+  joined_stage s = {.set = set, .b = b, .source = source, .value_bytes = sptrsm_dtype_bytes(b->dtype)};
+  const sptrsm_status status = upload_all(&s);
+  set->rows.n = set->first[set->members];
+  set->rows.row_member = s.row_array[ROW_MEMBER];
+  for (int side = 0; side < 2; side++)
+    sides[side] = (spti_side){.map = s.row_array[ROW_MAPS + 2 * side], .inverse = s.row_array[ROW_MAPS + 2 * side + 1]};
+  return status;
 }

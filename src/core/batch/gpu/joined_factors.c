@@ -193,13 +193,26 @@ static sptrsm_sparse joined_triangle(const spti_joined_set *set, const sptrsm_ba
                          .val = set->val[t]};
 }
 
-static sptrsm_status let_share_work(sptrsm_direct *d, void *joined) {
-  const spti_joined *s = joined;
-  d->shared = s->shares_work ? &s->shared : NULL;
+/* What a set's solver gets from here. */
+typedef struct {
+  const spti_direct_shared *shared;
+  spti_side *sides; /* [2]: rows, columns; their maps become the solver's */
+} solver_supply;
+
+static sptrsm_status supply(sptrsm_direct *d, void *argument) {
+  const solver_supply *s = argument;
+  spti_side *const to[2] = {&d->row, &d->col};
+  d->shared = s->shared;
+  for (int side = 0; side < 2; side++) {
+    to[side]->map = s->sides[side].map;
+    to[side]->inverse = s->sides[side].inverse;
+    s->sides[side] = (spti_side){0};
+  }
   return SPTRSM_OK;
 }
 
-static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, int32_t *const perm[2]) {
+static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, spti_side sides[2]) {
+  const spti_joined *s = b->state;
   const sptrsm_sparse L = joined_triangle(set, b, 0), U = joined_triangle(set, b, 1);
   void *sound[SPTI_HOST_PARTS] = {NULL};
   sptrsm_status status = SPTRSM_OK;
@@ -214,24 +227,24 @@ static sptrsm_status create_direct(spti_joined_set *set, const sptrsm_batch *b, 
   f.D_hermitian = set->form.hermitian;
   f.scale_row = sound[2], f.row_op = set->form.op[0];
   f.scale_col = sound[3], f.col_op = set->form.op[1];
-  f.perm_row = perm[0], f.perm_col = perm[1];
   sptrsm_options options = b->options;
   choose_panel(&options, set, b);
-  SPTI_TRY_DONE(spti_direct_create(&set->direct, b->context, &f, &options, let_share_work, b->state));
+  solver_supply supplied = {.shared = s->shares_work ? &s->shared : NULL, .sides = sides};
+  SPTI_TRY_DONE(spti_direct_create(&set->direct, b->context, &f, &options, supply, &supplied));
 done:
   for (int p = 0; p < SPTI_HOST_PARTS; p++) spti_host_free(sound[p]);
   return status;
 }
 
 static sptrsm_status fill_set(spti_joined_set *set, sptrsm_batch *b, const spti_batch_source *source) {
-  int32_t *perm[2] = {NULL};
+  spti_side sides[2] = {{0}};
   sptrsm_status status;
-  SPTI_TRY_DONE(spti_joined_upload(set, perm, b, source));
+  SPTI_TRY_DONE(spti_joined_upload(set, sides, b, source));
   for (int t = 0; t < 1 + set->form.has_U; t++) SPTI_TRY_DONE(spti_joined_check(b, set, t, 0, set->members));
   for (int64_t m = 0; m < set->members; m++) SPTI_TRY_DONE(spti_batch_name_item(spti_joined_judge(b, set, m), set->item[m]));
-  status = create_direct(set, b, perm);
+  status = create_direct(set, b, sides);
 done:
-  for (int side = 0; side < 2; side++) spti_host_free(perm[side]);
+  for (int side = 0; side < 2; side++) spti_side_free(&sides[side], b->context);
   return status;
 }
 
