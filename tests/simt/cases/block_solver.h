@@ -108,9 +108,10 @@ template <typename T> struct solver {
     }
     if (!block_reference_make(&panels, &system.view, &c.rules)) failure = "no memory";
     for (int32_t p = 0; failure.empty() && p < panels.panels.count; p++)
-      if (panels.panels.flags[p] & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_REFINE)) {
-        const int32_t apart = panels.panels.flags[p] == SPTI_BLOCK_REFINE ? 0 : SPTI_BLOCK_APART;
-        const_cast<int32_t *>(panels.panels.flags)[p] = c.refined ? SPTI_BLOCK_REFINE | apart : SPTI_BLOCK_SUBSTITUTE;
+      if (panels.panels.flags[p] != 0 && panels.panels.flags[p] != SPTI_BLOCK_APART) {
+        int32_t *flags = const_cast<int32_t *>(panels.panels.flags) + p;
+        if (!c.refined) *flags = SPTI_BLOCK_SUBSTITUTE;
+        else if (*flags == SPTI_BLOCK_SUBSTITUTE) *flags = strips_of(p) * SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
       }
     herald.assign(size_t(panels.steps), 12345);
     if (failure.empty() && spti_block_herald_launch(&panels.panels, panels.steps, herald.data(), nullptr)) failure = simt::error();
@@ -125,6 +126,7 @@ template <typename T> struct solver {
     make_whole();
   }
   ~solver() { block_reference_free(&panels); }
+  int32_t strips_of(int32_t p) const { return (panels.panels.first[p + 1] - panels.panels.first[p] + 15) / 16; }
   solver(const solver &) = delete;
   solver &operator=(const solver &) = delete;
 

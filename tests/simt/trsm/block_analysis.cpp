@@ -293,17 +293,19 @@ template <typename T> static void chain_behind(float weight, bool first, double 
   rows.expect_flags(flags, "weight " + std::to_string(weight) + ", bound " + std::to_string(bound), bound);
 }
 
+constexpr int32_t ALL_REFINED = SPTI_BLOCK_STRIPS * SPTI_BLOCK_REFINE;
+
 /* Near columns are multiplied in advance where the inverse is used alone, the product refined if need be, and where it is refined; but not
  * where they stay large. */
 Test(simt_block_analysis, near_columns_of_all_kinds) {
-  chain_behind<double>(1e-3f, false, 1000, 0);
-  chain_behind<double>(1, false, 100, SPTI_BLOCK_APART);
-  chain_behind<double>(1, true, 150, 0);
-  chain_behind<double>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
-  chain_behind<float>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
-  chain_behind<std::complex<double>>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
-  chain_behind<std::complex<float>>(1e-3f, false, 2, SPTI_BLOCK_REFINE);
-  chain_behind<double>(1, false, 2, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  chain_behind<double>(1e-3f, false, 1e6, 0);
+  chain_behind<double>(1, false, 300, SPTI_BLOCK_APART);
+  chain_behind<double>(1, true, 3000, 0);
+  chain_behind<double>(1e-3f, false, 200, ALL_REFINED);
+  chain_behind<float>(1e-3f, false, 200, ALL_REFINED);
+  chain_behind<std::complex<double>>(1e-3f, false, 200, ALL_REFINED);
+  chain_behind<std::complex<float>>(1e-3f, false, 200, ALL_REFINED);
+  chain_behind<double>(1, false, 2, ALL_REFINED | SPTI_BLOCK_APART);
 }
 
 /* A panel of `count` rows of `terms` terms each, nearly all of them before it. Each row but the first takes the one before twice: roundings
@@ -313,7 +315,7 @@ template <typename T> static void rows_of_terms(int32_t count, int32_t terms, in
   rows_by_hand<T> rows;
   for (int32_t i = 0; i < before; i++) rows.end_row(T(1));
   for (int32_t i = 0; i < count; i++) {
-    for (int32_t j = 0; j < terms - (i > 0 ? 3 : 2); j++) rows.add(j, T(1e-6f));
+    for (int32_t j = 0; j < terms - (i > 0 ? 3 : 2); j++) rows.add(j, T(0.0025f));
     if (i > 0) rows.add(before + i - 1, T(2));
     rows.end_row(T(1));
   }
@@ -330,21 +332,30 @@ Test(simt_block_analysis, rows_of_many_terms) {
   rows_of_terms<double>(10, 341, 0);
 }
 
-/* Row 1 amplifies roundings by 2 / diagonal, on average over its entries only by 3. */
-template <typename T> static void second_diagonal(float diagonal, int32_t flags) {
+/* A panel of rows that take nothing, but for a chain: each of its rows takes the one before and the first `outside` rows of another panel. */
+template <typename T> static void short_chain(int32_t at, int32_t chain, int32_t outside, float weight, int32_t flags) {
   rows_by_hand<T> rows;
-  rows.end_row(T(1));
-  rows.add(0, T(1));
-  rows.end_row(T(diagonal));
-  rows.expect_flags(flags, "diagonal " + std::to_string(diagonal), 4);
+  for (int32_t i = 0; i < 64; i++) rows.end_row(T(1));
+  for (int32_t i = 0; i < (outside > 0 ? 12 : 40); i++) {
+    const bool linked = i >= at && i < at + chain;
+    for (int32_t j = 0; linked && j < outside; j++) rows.add(j, T(weight));
+    if (linked) rows.add(64 + i - 1, T(1));
+    rows.end_row(T(1));
+  }
+  rows.expect_flags(flags, "chain at " + std::to_string(at) + " of " + std::to_string(chain) + ", outside " + std::to_string(outside), 2);
 }
 
-/* However small the average, a row that amplifies by 128 times its limit is refined. */
-Test(simt_block_analysis, one_row_that_amplifies_far_more) {
-  second_diagonal<double>(0.005f, 0);
-  second_diagonal<double>(0.003f, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
-  second_diagonal<float>(0.003f, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
-  second_diagonal<std::complex<double>>(0.003f, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+/* All of a row of few terms may be small by chance. It is refined if it takes a row that takes another one, up to its own strip. */
+Test(simt_block_analysis, rows_of_few_terms) {
+  short_chain<double>(1, 1, 0, 0, 0);
+  short_chain<double>(1, 2, 0, 0, SPTI_BLOCK_REFINE);
+  short_chain<double>(14, 2, 0, 0, SPTI_BLOCK_REFINE);
+  short_chain<double>(15, 2, 0, 0, 2 * SPTI_BLOCK_REFINE);
+  short_chain<float>(33, 2, 0, 0, 3 * SPTI_BLOCK_REFINE);
+  short_chain<std::complex<double>>(33, 2, 0, 0, 3 * SPTI_BLOCK_REFINE);
+  short_chain<double>(1, 2, 6, 1, 0);                     /* eight terms */
+  short_chain<double>(1, 2, 6, 1e-6f, SPTI_BLOCK_REFINE); /* two, and what is as good as none */
+  short_chain<double>(1, 2, 60, 0.05f, 0);                /* two and many small ones */
 }
 
 /* A chain of 64 rows whose unknowns are scaled in turn: each row has entries `before` and 1, or 1 and `before`. */
@@ -361,10 +372,10 @@ template <typename T> static void scaled_chain(float before, bool in_turn, int32
 /* Solutions of very different sizes alone are no reason to substitute: what counts is whether a step of refinement makes residuals
  * small. */
 Test(simt_block_analysis, unknowns_scaled_far_apart) {
-  scaled_chain<double>(1e3f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
-  scaled_chain<double>(1e9f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
-  scaled_chain<float>(1e9f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
-  scaled_chain<std::complex<double>>(1e9f, true, SPTI_BLOCK_REFINE | SPTI_BLOCK_APART);
+  scaled_chain<double>(1e3f, true, ALL_REFINED);
+  scaled_chain<double>(1e9f, true, ALL_REFINED | SPTI_BLOCK_APART); /* what underflows is not multiplied in advance */
+  scaled_chain<float>(1e9f, true, ALL_REFINED | SPTI_BLOCK_APART);
+  scaled_chain<std::complex<double>>(1e9f, true, ALL_REFINED | SPTI_BLOCK_APART);
   scaled_chain<double>(2, false, SPTI_BLOCK_SUBSTITUTE);
 }
 

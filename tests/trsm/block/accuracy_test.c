@@ -1,5 +1,5 @@
-/* accuracy_test.c -- what `block:bound=0` on a GPU promises of right-hand sides of any distribution, on triangles that make it hard: by the
- * kernel's operations on the host (solve_reference.h). accuracy_sets.c does the same with files. */
+/* accuracy_test.c -- what `block` on a GPU promises of right-hand sides of any distribution, on triangles that make it hard: by the kernel's
+ * operations on the host (solve_reference.h). accuracy_sets.c does the same with files. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -109,10 +109,13 @@ static double worst_with(double bound) {
   return most;
 }
 
-static double check(const char *name) {
-  const double refined = worst_with(0);
-  cr_assert(refined <= PROMISED, "%s: %g bounds", name, refined);
-  return refined;
+enum { DEFAULT = 2, REFINES_ALL = 0, REFINES_NOTHING = INT32_MAX };
+
+static void check(const char *name) {
+  for (int bound = REFINES_ALL; bound <= DEFAULT; bound += DEFAULT) {
+    const double worst = worst_with(bound);
+    cr_assert(worst <= PROMISED, "%s, bound=%d: %g bounds", name, bound, worst);
+  }
 }
 
 Test(block_accuracy, cancelling) {
@@ -121,8 +124,9 @@ Test(block_accuracy, cancelling) {
 }
 Test(block_accuracy, far_apart) {
   make(far_apart);
-  const double refined = check("far apart"), by_rule = worst_with(2); /* the default, which leaves most panels unrefined */
-  cr_assert(by_rule > 4 * refined, "%g bounds beside %g with all panels refined: the triangle is too easy", by_rule, refined);
+  check("far apart");
+  const double unrefined = worst_with(REFINES_NOTHING), by_rule = worst_with(DEFAULT);
+  cr_assert(unrefined > 4 * by_rule, "%g bounds beside %g with no panel refined: the triangle is too easy", by_rule, unrefined);
 }
 Test(block_accuracy, badly_scaled) {
   make(badly_scaled);

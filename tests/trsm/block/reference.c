@@ -231,7 +231,7 @@ static double kept(const spti_view *v, number t) {
   return fabsf(re) + fabsf(im);
 }
 
-/* Up to which amplification of roundings a row's residual is small enough. */
+/* Up to which amplification of roundings a row's residual is small enough, by the number of its terms. */
 static double limit_of(const maker *m, int32_t s) {
   if (s >= m->v->n) return m->rules->bound;
   const int32_t i = spti_view_line(m->v, s);
@@ -239,36 +239,64 @@ static double limit_of(const maker *m, int32_t s) {
   return m->rules->bound * (share > 1 ? share * sqrt(fmin(share, SPTI_BLOCK_TERMS_MOST)) : 1);
 }
 
+/* The part of that for a row that takes what has cancelled: by the effective number of its terms. */
+static double share_of(const maker *m, int32_t s) {
+  if (s >= m->v->n) return 1;
+  const int32_t i = spti_view_line(m->v, s);
+  const double diagonal = m->v->unit ? 1 : magnitude(value_at(m->v, spti_view_diagonal(m->v, i)));
+  double sum = diagonal, roots = sqrt(diagonal);
+  for (int64_t p = spti_view_begin(m->v, i); p < spti_view_end(m->v, i); p++) {
+    sum += magnitude(value_at(m->v, p));
+    roots += sqrt(magnitude(value_at(m->v, p)));
+  }
+  roots /= sqrt(sum);
+  return fmin(1, 32 * pow(1e8, -1 / (roots * roots)));
+}
+
+/* Rows of a panel that row i takes; of those only such that take others. */
+static bool takes_others(number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], int32_t i, bool that_take_others) {
+  for (int32_t j = 0; j < i; j++)
+    if (D[i][j] != 0 && (!that_take_others || takes_others(D, j, false))) return true;
+  return false;
+}
+
+static double near_limit(const maker *m, int32_t q, int32_t i, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS]) {
+  const int32_t s = m->first[q] + i;
+  return limit_of(m, s) * (s < m->first[q + 1] && takes_others(D, i, false) ? share_of(m, s) : 1) / SPTI_BLOCK_APART_SHARE;
+}
+
 /* Flags of panel q, from its diagonal block and its inverse. */
 static int32_t flag_of(const maker *m, int32_t q, int32_t places, number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], number X[][SPTI_BLOCK_ROWS]) {
   const double least = is_single(m->v) ? (double)FLT_MIN : DBL_MIN, step = is_single(m->v) ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
-  double amplified[SPTI_BLOCK_ROWS], lost = 0, total = 0;
-  bool tiny = false, huge = false, accurate = true, small_solutions = true, small_residuals = true, spread = false;
+  double amplified[SPTI_BLOCK_ROWS], total = 0;
+  bool substituted = false, apart = false, small_solutions = true, small_residuals = true;
+  int32_t strips = 0;
   for (int32_t i = 0; i < places; i++) {
+    const int32_t s = m->first[q] + i;
     double sum = 0, all = 0, residual = 0, weights = 0;
+    bool tiny = false;
     for (int32_t k = 0; k <= i; k++) {
       for (int32_t j = 0; j <= k; j++) sum += magnitude(X[i][k]) * magnitude(D[k][j]);
       all += magnitude(X[i][k]);
       total += magnitude(D[i][k]);
       tiny |= X[i][k] != 0 && !(kept(m->v, X[i][k]) >= least);
-      huge |= !(kept(m->v, X[i][k]) <= most_of(m->v));
+      substituted |= !(kept(m->v, X[i][k]) <= most_of(m->v));
     }
     amplified[i] = sum;
     for (int32_t j = 0; j <= i; j++) {
       residual += magnitude(D[i][j]) * amplified[j];
       weights += magnitude(D[i][j]);
     }
-    const bool good = residual <= limit_of(m, m->first[q] + i) * weights;
-    accurate = accurate && good;
-    spread |= sum > SPTI_BLOCK_SPREAD * limit_of(m, m->first[q] + i);
-    small_solutions = small_solutions && (good || sum <= m->rules->refine);
+    const double limit = limit_of(m, s), lost = total * (step + DBL_TRUE_MIN * (sum + SPTI_BLOCK_ROWS * all));
+    const bool cancels = s < m->first[q + 1] && takes_others(D, i, true), underflows = tiny || lost > least;
+    small_solutions = small_solutions && (residual <= limit * weights || sum <= m->rules->refine);
     small_residuals = small_residuals && residual <= m->rules->refine * weights;
-    const double row = total * (step + DBL_TRUE_MIN * (sum + SPTI_BLOCK_ROWS * all));
-    if (!(row <= lost)) lost = row;
+    substituted |= !(lost * lost <= least);
+    apart |= underflows;
+    if (underflows || !(residual <= limit * (cancels ? share_of(m, s) : 1) * weights)) strips = i / SPTI_BLOCK_STRIP + 1;
   }
-  if (huge || !(lost * lost <= least) || !(small_solutions || small_residuals)) return SPTI_BLOCK_SUBSTITUTE;
-  if (tiny || spread || lost > least) return SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
-  return accurate ? 0 : SPTI_BLOCK_REFINE;
+  if (substituted || !(small_solutions || small_residuals)) return SPTI_BLOCK_SUBSTITUTE;
+  return strips * SPTI_BLOCK_REFINE | (apart ? SPTI_BLOCK_APART : 0);
 }
 
 /* Near columns of a panel, and what is known of them. */
@@ -321,7 +349,7 @@ static bool stays_accurate(const maker *m, int32_t q, const near_columns *c, boo
       residual += magnitude(D[i][j]) * rounded[j];
       weights += magnitude(D[i][j]);
     }
-    if (!(residual <= limit_of(m, m->first[q] + i) / SPTI_BLOCK_APART_SHARE * weights)) return false;
+    if (!(residual <= near_limit(m, q, i, D) * weights)) return false;
   }
   return true;
 }

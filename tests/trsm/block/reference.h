@@ -14,9 +14,9 @@ typedef struct {
   int32_t rows;   /* of a panel at most: a multiple of 16 up to 64 */
   int32_t least;  /* rows of a panel before it may end where the next row does not need it */
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
-  double bound;   /* of abs(inverse) abs(block), row sums, abs = |re| + |im|, on average over a row with abs(block) as weights, and more
-                   * for rows of more terms than SPTI_BLOCK_TERMS, and SPTI_BLOCK_SPREAD times that alone; a panel above it is refined, */
-  double refine;  /* or substituted, if it is above this one too; for what underflows see trsm/block/gpu/values_kernels.cu */
+  double bound;   /* of abs(inverse) abs(block), row sums, abs = |re| + |im|, on average over a row with abs(block) as weights, more for
+                   * rows of many terms, less for those of few (trsm/block/gpu/limits.cuh); strips up to the last one above it are refined, */
+  double refine;  /* or the panel substituted, if it is above this one too; for what underflows see trsm/block/gpu/values_kernels.cu */
 } block_rules;
 
 static const block_rules BLOCK_RULES = {64, 16, 0, 100, 0};

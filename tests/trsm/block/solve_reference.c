@@ -66,9 +66,9 @@ static double of_triangle(const task *t, const void *tiles, int32_t i, int32_t j
   return element(tiles, t->p->diag_start[t->panel] + tile, i % SPTI_BLOCK_STRIP, j % SPTI_BLOCK_STEP);
 }
 
-/* to += sign * triangle * from. */
-static void multiply(const task *t, double *to, double sign, const void *tiles, const double *from) {
-  for (int32_t i = 0; i < t->strips * SPTI_BLOCK_STRIP; i++)
+/* to += sign * triangle * from, in the first strips. */
+static void multiply(const task *t, int32_t strips, double *to, double sign, const void *tiles, const double *from) {
+  for (int32_t i = 0; i < strips * SPTI_BLOCK_STRIP; i++)
     for (int32_t j = 0; j <= i; j++) add_times(to + i * t->width, sign * of_triangle(t, tiles, i, j), from + j * t->width, t->width);
 }
 
@@ -88,12 +88,12 @@ static void substitute(const task *t) {
 
 static void multiply_by_inverse(const task *t) {
   const size_t bytes = (size_t)(t->strips * SPTI_BLOCK_STRIP * t->width) * sizeof(double);
+  const int32_t refined = spti_block_refined_strips(t->flags);
   memset(t->x, 0, bytes);
-  multiply(t, t->x, 1, t->p->inverse, t->r[0]);
-  if (!(t->flags & SPTI_BLOCK_REFINE)) return;
+  multiply(t, t->strips, t->x, 1, t->p->inverse, t->r[0]);
   memcpy(t->e, t->r[0], bytes);
-  multiply(t, t->e, -1, t->p->triangle, t->x);
-  multiply(t, t->x, 1, t->p->inverse, t->e);
+  multiply(t, refined, t->e, -1, t->p->triangle, t->x);
+  multiply(t, refined, t->x, 1, t->p->inverse, t->e);
 }
 
 static void take_near_columns(const task *t) {

@@ -29,6 +29,7 @@ size_t spti_block_lay_out_panels(spti_block_values_args *args, void *memory) {
   columns->near_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->near_start);
   columns->tile_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->tile_start);
   args->flags = spti_carve(&c, count, sizeof *args->flags);
+  args->limit = spti_carve(&c, (int64_t)SPTI_BLOCK_ROWS * count, sizeof *args->limit);
   args->flagged = spti_carve(&c, 3, sizeof *args->flagged);
   return c.used;
 }

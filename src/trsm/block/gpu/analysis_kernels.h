@@ -14,8 +14,7 @@ extern "C" {
 enum { SPTI_BLOCK_TERMS = 4 };       /* terms of a residual up to which its row has the plain bound: two entries beside the diagonal */
 enum { SPTI_BLOCK_TERMS_MOST = 64 }; /* up to this many times as many terms the bound grows as terms^1.5, beyond as terms */
 /* Near columns that are multiplied in advance have this fraction of a diagonal block's bound: x(near) may be larger than x. */
-enum { SPTI_BLOCK_APART_SHARE = 8 };
-enum { SPTI_BLOCK_SPREAD = 128 }; /* multiple of its limit up to which a single row may amplify roundings (values_kernels.cu) */
+enum { SPTI_BLOCK_APART_SHARE = 4 };
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_FEW_PANELS = 1024 };
 enum { SPTI_BLOCK_WINDOW = 1 << 17, SPTI_BLOCK_WINDOWS = 1 << 14 }; /* most places of a window, most windows: enough for any n */
@@ -53,16 +52,17 @@ typedef struct {
   int32_t *step_ready; /* [steps]: ready_at of the first column of each */
   void *tile, *triangle, *inverse, *near;
   int32_t *flags;   /* [count] */
+  float *limit;     /* [SPTI_BLOCK_ROWS count], from inverses for near: of row r of panel p at SPTI_BLOCK_ROWS p + r */
   int32_t *flagged; /* [3], zero at the start: numbers of panels that are substituted, refined, and APART */
-  /* Row sums of |inverse| |triangle| up to which the inverse is used alone, and with refinement: `bound` holds on average over a row and is
-   * higher for rows of more than SPTI_BLOCK_TERMS terms (limit_of_row); `refine` holds for each sum or, in all rows, for that average. */
+  /* Row sums of |inverse| |triangle| up to which the inverse is used alone, and with refinement: `bound` holds on average over a row, and
+   * depends on its terms (limits.cuh); `refine` holds for each sum or, in all rows, for that average. */
   double bound, refine;
 } spti_block_values_args;
 
 int spti_block_columns_launch(const spti_block_values_args *, void *stream);                /* -> col, step, step_ready */
 int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> tile, zeroed before */
-int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> triangle, inverse, flags, flagged */
-int spti_block_near_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);     /* tile, inverse -> near; flags, flagged */
+int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> triangle, inverse, limit, flags, flagged */
+int spti_block_near_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);     /* tile, inverse, limit -> near; flags, flagged */
 
 #ifdef __cplusplus
 }

@@ -138,13 +138,13 @@ SPTI_DEVICE void multiply_once(const block_task<T, Shape> &t, const T *block, co
   inverse.multiply(x, r);
 }
 
-/* Whole block: e = r - triangle x, x += inverse e. q: room for x; r becomes e. As in refine_in_place the sums are those of -x: a solution
- * that is 0 has the same sign whatever the width of the tile. */
+/* Whole block: e = r - triangle x, x += inverse e, in the warps that refine. q: room for x; r becomes e. As in refine_in_place the sums
+ * are those of -x: a solution that is 0 has the same sign whatever the width of the tile. */
 template <typename T, typename Shape>
 SPTI_DEVICE void refine_beside(const block_task<T, Shape> &t, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape> &triangle,
-                               double *r, double *q, block_sums<T, Shape::TILES> &x, bool multiplies) {
+                               double *r, double *q, block_sums<T, Shape::TILES> &x, bool refines) {
   block_sums<T, Shape::TILES> e = {};
-  if (multiplies) {
+  if (refines) {
     for_rows(t, x, q, [&](double *word, double &sum, int k) {
       mark_if_bad(t, k, sum);
       *word = sum = -sum;
@@ -152,13 +152,13 @@ SPTI_DEVICE void refine_beside(const block_task<T, Shape> &t, block_inverse<T, S
     for_rows(t, e, r, [](double *word, double &sum, int) { sum = *word; });
   }
   syncthreads();
-  if (multiplies) {
+  if (refines) {
     triangle.multiply(e, q);
     inverse.fetch_pair(0);
     for_rows(t, e, r, [](double *word, double &sum, int) { *word = -sum; });
   }
   syncthreads();
-  if (!multiplies) return;
+  if (!refines) return;
   inverse.multiply(x, r);
   for_rows(t, x, r, [](double *, double &sum, int) { sum = -sum; });
 }
@@ -166,7 +166,7 @@ SPTI_DEVICE void refine_beside(const block_task<T, Shape> &t, block_inverse<T, S
 /* The same without room for x beside r: a warp has either x or e in registers, and the other one stands in the place of r. */
 template <typename T, typename Shape>
 SPTI_DEVICE void refine_in_place(const block_task<T, Shape> &t, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape> &triangle,
-                                 double *r, block_sums<T, Shape::TILES> &x, bool multiplies) {
+                                 double *r, block_sums<T, Shape::TILES> &x, bool refines) {
   const auto swap = [&](double *word, double &sum, int k) {
     const double own = sum;
     mark_if_bad(t, k, own);
@@ -174,36 +174,36 @@ SPTI_DEVICE void refine_in_place(const block_task<T, Shape> &t, block_inverse<T,
     *word = -own;
   };
   syncthreads();
-  if (multiplies) for_rows(t, x, r, swap); /* now -x in shared memory, r in registers */
+  if (refines) for_rows(t, x, r, swap); /* now -x in shared memory, r in registers */
   syncthreads();
-  if (multiplies) {
+  if (refines) {
     triangle.multiply(x, r);
     inverse.fetch_pair(0);
   }
   syncthreads();
-  if (multiplies) for_rows(t, x, r, swap); /* now -e in shared memory, -x in registers */
+  if (refines) for_rows(t, x, r, swap); /* now -e in shared memory, -x in registers */
   syncthreads();
-  if (!multiplies) return;
+  if (!refines) return;
   inverse.multiply(x, r);
   for_rows(t, x, r, [](double *, double &sum, int) { sum = -sum; });
 }
 
-/* Whole block: x = inverse r, then one step of refinement. The first tiles of the triangle are loaded long before they are needed.
- * q: shared memory beside r, if there is room for x. */
+/* Whole block: x = inverse r, then one step of refinement in the warps that refine, those of the first strips. The first tiles of the
+ * triangle are loaded long before they are needed. q: shared memory beside r, if there is room for x. */
 template <typename T, typename Shape>
 SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_task<T, Shape> &t, const T *block, double *r, double *q,
-                                     block_sums<T, Shape::TILES> &x, bool multiplies) {
+                                     block_sums<T, Shape::TILES> &x, bool multiplies, bool refines) {
   block_inverse<T, Shape> inverse(t, block);
   block_diagonal<T, Shape> triangle(a, t);
-  if (multiplies) triangle.fetch(0);
+  if (refines) triangle.fetch(0);
   gather_sums(t, r, x);
   if (multiplies) {
     inverse.fetch_pair(0);
     x = {};
     inverse.multiply(x, r);
   }
-  if constexpr (Shape::CHUNK >= SPTI_BLOCK_ROWS) refine_beside(t, inverse, triangle, r, q, x, multiplies);
-  else refine_in_place(t, inverse, triangle, r, x, multiplies);
+  if constexpr (Shape::CHUNK >= SPTI_BLOCK_ROWS) refine_beside(t, inverse, triangle, r, q, x, refines);
+  else refine_in_place(t, inverse, triangle, r, x, refines);
 }
 
 /* ---- x -= N x(near) ---- */

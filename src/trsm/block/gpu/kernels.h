@@ -34,8 +34,10 @@ static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tile(int32_t s, int32_t 
 static SPTI_ANYWHERE inline int32_t spti_block_diagonal_tiles(int32_t strips) { return strips * (strips + 1); }
 
 /* Flags of a panel for which the product with the inverse alone would lose accuracy: its triangle is solved by substitution, or one step of
- * refinement follows the product. APART, alone or with REFINE: the near columns, below, are taken like all others. */
-enum { SPTI_BLOCK_SUBSTITUTE = 1, SPTI_BLOCK_REFINE = 2, SPTI_BLOCK_APART = 4 };
+ * refinement of the first k strips, flag k * REFINE, follows the product. APART, alone or with REFINE: the near columns, below, are taken
+ * like all others. */
+enum { SPTI_BLOCK_SUBSTITUTE = 1, SPTI_BLOCK_APART = 2, SPTI_BLOCK_REFINE = 4 };
+static SPTI_ANYWHERE inline int32_t spti_block_refined_strips(int32_t flags) { return flags / SPTI_BLOCK_REFINE; }
 
 /* The near steps of a panel are its last steps, whose columns are ready last. Their tiles are stored a second time, multiplied by the
  * inverse: so only one product stands between the arrival of their solutions and the panel's own solutions. Tile i of strip s is number

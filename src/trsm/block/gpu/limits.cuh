@@ -1,5 +1,5 @@
 /* limits.cuh -- limits within which products with the inverses of `block` are accurate enough: the range of a type, and how much the
- * roundings of a row may be amplified. values_kernels.cu has the reasons. */
+ * roundings of a row may be amplified. values_kernels.cu says what is compared with them. */
 #ifndef SPTI_TRSM_BLOCK_GPU_LIMITS_CUH
 #define SPTI_TRSM_BLOCK_GPU_LIMITS_CUH
 
@@ -20,16 +20,34 @@ template <> struct range<double> {
 };
 template <typename R> struct range<complex_t<R>> : range<R> {};
 
+/* What a row is made of: the sums of the magnitudes of its entries, and of their square roots. */
+struct row_terms {
+  double sum, roots;
+  SPTI_DEVICE void add(double m) {
+    sum += m;
+    roots += sqrt(m);
+  }
+};
+
 /* The amplification of roundings up to which a product with the inverse is as accurate as promised. A residual is measured by one rounding
  * for each term of its row in the whole matrix, while roundings add up like the root of their number. The roundings that are amplified
  * come from the panel's rows alone, however long the row is: hence the cap, with which a row stays within 4 bounds in the worst case. */
-SPTI_DEVICE double limit_of_row(const spti_block_values_args &a, int32_t place) {
+SPTI_DEVICE double limit_by_terms(const spti_block_values_args &a, int32_t place) {
   const spti_view &v = a.columns.view;
   if (place >= load_const(a.columns.first + a.columns.count)) return a.bound; /* beyond the last row */
   const int32_t line = v.backward ? v.n - 1 - place : place;
   const int64_t terms = load_const(v.ptr + line + 1) - load_const(v.ptr + line) - v.head - v.tail + 2;
   const double share = double(terms) / SPTI_BLOCK_TERMS;
   return share > 1 ? a.bound * share * sqrt(fmin(share, double(SPTI_BLOCK_TERMS_MOST))) : a.bound;
+}
+
+/* The part of that limit for a row that takes solutions in which others cancel. All terms of a residual may be small by chance, while the
+ * roundings of what cancelled stay. Of e terms of one size all are below 10^(-8 / e) of their usual size once in 10^8 right-hand sides;
+ * terms of other sizes count as e = (sum of roots)^2 / sum of them. From e = 5.3 on the limit is not lowered. */
+SPTI_DEVICE double share_of_few_terms(const row_terms &t) {
+  constexpr double CHANCE = 18.420680743952367 /* ln 10^8 */, SPARE = 32;
+  const double roots = t.roots / sqrt(t.sum);
+  return fmin(1.0, SPARE * exp(-CHANCE / (roots * roots)));
 }
 
 } // namespace spti

@@ -222,7 +222,7 @@ SPTI_DEVICE void judge_strip(const spti_block_values_args &a, const near_item &g
       residual[h] += shfl(residual[h], lane() ^ by);
       weights[h] += shfl(weights[h], lane() ^ by);
     }
-    const double limit = limit_of_row(a, g.first + row) / SPTI_BLOCK_APART_SHARE;
+    const double limit = double(load(a.limit + int64_t(SPTI_BLOCK_ROWS) * g.panel + row)) / SPTI_BLOCK_APART_SHARE;
     if (!(residual[h] <= limit * (weights[h] + shared->terms[row]))) shared->inaccurate = 1;
   }
 }

@@ -143,12 +143,13 @@ SPTI_DEVICE void solve_panel(const spti_block_solve_args &a, const block_task<T,
   /* r takes the place of the last chunk but one, which no warp needs any more; if one chunk has no room for it, that of both. */
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
   const bool owns = t.works() && t.part == 0, multiplies = owns && t.flags != SPTI_BLOCK_SUBSTITUTE;
+  const int32_t refined = spti_block_refined_strips(t.flags);
   const int32_t far = t.chunks() - near;
   double *r = buffer_of<Shape>(buffers, FITS ? far : 0), *q = buffer_of<Shape>(buffers, far + 1);
   block_near<T, Shape> products(a, t, near);
   if (!FITS || far == 0) syncthreads();
-  if (t.flags & SPTI_BLOCK_REFINE) {
-    multiply_and_refine(a, t, inverse_in<T, Shape>(buffers), r, q, sums, multiplies);
+  if (refined > 0) {
+    multiply_and_refine(a, t, inverse_in<T, Shape>(buffers), r, q, sums, multiplies, multiplies && t.strip < refined);
     if (multiplies && near > 0) products.fetch(near);
   } else {
     if (multiplies) {

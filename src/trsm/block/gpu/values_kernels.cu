@@ -6,14 +6,13 @@
  * 16 rows at a time for all columns together.
  *
  * Accuracy. Roundings of the product with X are amplified by the row sums of |X| |D|:
- * - X is used alone where these sums stay below a bound, on average over each row with |D| as weights (the amplification in a residual);
- *   a row of many terms has a higher bound.
- * - Else one step of refinement follows the product. It squares the relative error, so the bound is far higher: on the amplification in
- *   each solution, as if all were equally large, or on that in the residuals. Either is enough for a panel, since the step contracts in
- *   either measure; where unknowns are scaled far apart only the second stays small.
+ * - X is used alone where these sums stay below a limit, on average over each row with |D| as weights (the amplification in a residual).
+ *   A row of many terms has a higher limit, one of few terms a far lower one (limits.cuh), unless each row of the panel that it takes
+ *   takes no other: then nothing cancels within the panel.
+ * - Else one step of refinement follows the product, for the strips up to the last such row. It squares the relative error, so the bound is
+ *   far higher: on the amplification in each solution, as if all were equally large, or on that in the residuals. Either is enough for a
+ *   panel, since the step contracts in either measure; where unknowns are scaled far apart only the second stays small.
  * - Else the panel is substituted.
- * - An average hides rows that amplify far more. Where one does, the solutions of one panel may be of very different sizes, and
- *   cancellation cannot be judged by row sums: the panel is refined, and its near columns are not multiplied in advance.
  * - Underflow: in rows scaled far apart a whole entry of X may be lost. Relative to the panel's largest solution that is at most `lost` of
  *   flag_of_row; the step of refinement restores it and leaves an error of its square, which has to be below the normal numbers.
  *
@@ -31,6 +30,7 @@ enum {
   DEVICE_THREADS = 1 << 18,
   INVERSE_THREADS = 256,
   INVERSE_WARPS = INVERSE_THREADS / 32,
+  LONG_ROW = 1024, /* entries: the whole block adds up those beyond */
   ROWS_AT_ONCE = 4,
   INVERSE_LD = SPTI_BLOCK_ROWS + 1
 };
@@ -164,59 +164,112 @@ template <typename T, typename W> SPTI_DEVICE void put_in_triangle(const two_tri
   if (j >= 0 && !(unit && j == i)) t.D(i, j) = in_f64<T>::from(value);
 }
 
-/* Whole block: loads D, with ones on a unit diagonal and beyond the last row; a barrier must follow. A warp takes a row and reads its
- * entries from the diagonal outwards, as long as they are within the panel; several rows of a warp are loaded at once. */
+/* The entries of a row, from its diagonal outwards. */
+struct row_entries {
+  int64_t begin, count;
+  bool backward;
+  SPTI_DEVICE int64_t at(int64_t k) const { return backward ? begin + k : begin + count - 1 - k; }
+};
+SPTI_DEVICE row_entries entries_of_row(const spti_view &v, int32_t place) {
+  const int32_t line = v.backward ? v.n - 1 - place : place;
+  const int64_t begin = load_const(v.ptr + line);
+  return {begin, load_const(v.ptr + line + 1) - begin, v.backward != 0};
+}
+
+/* Whole warp: the sums over its lanes, in one order. */
+SPTI_DEVICE row_terms over_lanes(row_terms t) {
+#pragma unroll
+  for (int by = 16; by > 0; by /= 2) {
+    t.sum += shfl(t.sum, lane() ^ by);
+    t.roots += shfl(t.roots, lane() ^ by);
+  }
+  return t;
+}
+
+/* Whole block: loads D, with ones on a unit diagonal and beyond the last row, and adds up the first LONG_ROW terms of each row; a barrier
+ * must follow. A warp takes several rows and reads their entries from the diagonal outwards. */
 template <typename T, typename W>
-SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, int32_t first, int32_t size, int32_t rows) {
+SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, int32_t first, int32_t size, int32_t rows, row_terms *terms) {
   for (int32_t i = warp_in_block(); i < rows; i += INVERSE_WARPS)
     for (int32_t j = lane(); j <= i; j += 32) t.D(i, j) = i == j && (v.unit || i >= size) ? one<W>() : W();
   syncwarp();
   for (int32_t top = warp_in_block(); top < size; top += ROWS_AT_ONCE * INVERSE_WARPS) {
-    int64_t begin[ROWS_AT_ONCE], end[ROWS_AT_ONCE];
+    row_terms sums[ROWS_AT_ONCE] = {};
+    row_entries row[ROWS_AT_ONCE] = {};
+    int64_t most = 0;
 #pragma unroll
     for (int r = 0; r < ROWS_AT_ONCE; r++) {
-      const int32_t own = first + top + r * INVERSE_WARPS, line = v.backward ? v.n - 1 - own : own;
-      const bool is_there = top + r * INVERSE_WARPS < size;
-      begin[r] = is_there ? load_const(v.ptr + line) : 0;
-      end[r] = is_there ? load_const(v.ptr + line + 1) : 0;
+      const int32_t i = top + r * INVERSE_WARPS;
+      if (i < size) row[r] = entries_of_row(v, first + i);
+      most = row[r].count > most ? row[r].count : most;
     }
-    bool within = true;
-    for (int64_t k = lane(); any(within); k += 32) {
+    for (int64_t k = lane(); any(k < most && k < LONG_ROW); k += 32) {
       int32_t place[ROWS_AT_ONCE];
       T value[ROWS_AT_ONCE];
 #pragma unroll
       for (int r = 0; r < ROWS_AT_ONCE; r++) {
-        const bool is_there = k < end[r] - begin[r];
-        const int64_t p = v.backward ? begin[r] + k : end[r] - 1 - k;
-        const int32_t j = is_there ? load_const(v.idx + p) : -1;
+        const bool is_there = k < row[r].count && k < LONG_ROW;
+        const int32_t j = is_there ? load_const(v.idx + row[r].at(k)) : -1;
         place[r] = j < 0 ? -1 : v.backward ? v.n - 1 - j : j;
-        value[r] = is_there ? tile_entry<T>(v, p) : T();
+        value[r] = is_there ? tile_entry<T>(v, row[r].at(k)) : T();
       }
-      within = false;
 #pragma unroll
       for (int r = 0; r < ROWS_AT_ONCE; r++) {
-        const int32_t j = place[r] - first;
-        within = within || j >= 0;
-        put_in_triangle(t, top + r * INVERSE_WARPS, j, value[r], v.unit);
+        const int32_t i = top + r * INVERSE_WARPS, j = place[r] - first;
+        put_in_triangle(t, i, j, value[r], v.unit);
+        if (!(v.unit && j == i)) sums[r].add(magnitude(in_f64<T>::from(value[r])));
       }
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS_AT_ONCE; r++) {
+      const int32_t i = top + r * INVERSE_WARPS;
+      row_terms all = over_lanes(sums[r]);
+      if (v.unit) all.add(1);
+      if (i < size && lane() == 0) terms[i] = all;
     }
   }
 }
 
-/* Further flags: in a row's solution, and in its residual, roundings are amplified too far for a step of refinement. */
-enum { FAR_BY_SOLUTION = 8, FAR_BY_RESIDUAL = 16, ROW_FLAGS = 5 };
+/* Whole block, between barriers: adds the other terms of long rows. */
+template <typename T> SPTI_DEVICE void add_long_rows(const spti_view &v, int32_t first, int32_t size, row_terms *terms) {
+  SPTI_SHARED(row_terms, part, INVERSE_WARPS);
+  for (int32_t i = 0; i < size; i++) {
+    const row_entries row = entries_of_row(v, first + i);
+    if (row.count <= LONG_ROW) continue;
+    row_terms mine = {};
+    for (int64_t k = LONG_ROW + thread_in_block(); k < row.count; k += INVERSE_THREADS)
+      mine.add(magnitude(in_f64<T>::from(tile_entry<T>(v, row.at(k)))));
+    mine = over_lanes(mine);
+    if (lane() == 0) part[warp_in_block()] = mine;
+    syncthreads();
+    for (int w = 0; w < INVERSE_WARPS && thread_in_block() == 0; w++) {
+      terms[i].sum += part[w].sum;
+      terms[i].roots += part[w].roots;
+    }
+    syncthreads();
+  }
+}
+
+/* Flags of a row: those of a panel without REFINE; roundings are amplified too far for a step of refinement in its solution, and in its
+ * residual; and its strip, the first one by STRIP, is to be refined. */
+enum { FAR_BY_SOLUTION = 4, FAR_BY_RESIDUAL = 8, STRIP = 16, ROW_FLAGS = 8 };
 
 /* Whole block: the flags for row `thread` of the panel. `most` is the row sum of |X| |D|, by which roundings are amplified in the row's
  * solution; `residual` is the row sum of |D| |X| |D|. */
 template <typename T, typename W>
-SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t first, int32_t rows) {
+SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_triangles<W> &t, int32_t panel, int32_t first, int32_t size,
+                                int32_t rows, const row_terms *terms) {
   SPTI_SHARED(double, row_sums, SPTI_BLOCK_ROWS);
   SPTI_SHARED(double, amplified, SPTI_BLOCK_ROWS);
+  SPTI_SHARED(int32_t, takes_others, SPTI_BLOCK_ROWS);
   const int32_t i = thread_in_block();
   double sum = 0, most = 0, all = 0, total = 0, residual = 0;
-  bool tiny = false, huge = false;
-  for (int32_t j = 0; i < rows && j <= i; j++) sum += magnitude(t.D(i, j));
-  if (i < rows) row_sums[i] = sum;
+  bool tiny = false, huge = false, takes = false, cancels = false;
+  for (int32_t j = 0; i < rows && j <= i; j++) {
+    sum += magnitude(t.D(i, j));
+    takes |= j < i && !is_zero(t.D(i, j));
+  }
+  if (i < rows) row_sums[i] = sum, takes_others[i] = takes;
   syncthreads();
   for (int32_t k = 0; i < rows && k <= i; k++) {
     const double x = magnitude(t.X(i, k)), kept = magnitude(in_f64<T>::to(t.X(i, k)));
@@ -225,25 +278,30 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
     total += row_sums[k];
     tiny |= x != 0 && !(kept >= range<T>::LEAST);
     huge |= !(kept <= range<T>::MOST);
+    cancels |= k < i && !is_zero(t.D(i, k)) && takes_others[k];
   }
   if (i < rows) amplified[i] = most;
   syncthreads();
   if (i >= rows) return 0;
   for (int32_t j = 0; j <= i; j++) residual += magnitude(t.D(i, j)) * amplified[j];
-  const double limit = limit_of_row(a, first + i);
-  const bool accurate = residual <= limit * sum, spread = most > SPTI_BLOCK_SPREAD * limit;
+  const double limit = limit_by_terms(a, first + i), share = i < size ? share_of_few_terms(terms[i]) : 1;
+  store(a.limit + int64_t(SPTI_BLOCK_ROWS) * panel + i, float(takes ? limit * share : limit));
   const double lost = total * (range<T>::STEP + range<double>::STEP * (most + SPTI_BLOCK_ROWS * all));
   if (huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
-  const int32_t too_far = (most <= a.refine || accurate ? 0 : FAR_BY_SOLUTION) | (residual <= a.refine * sum ? 0 : FAR_BY_RESIDUAL);
-  if (tiny || spread || lost > range<T>::LEAST) return too_far | SPTI_BLOCK_REFINE | SPTI_BLOCK_APART;
-  return too_far | (accurate ? 0 : SPTI_BLOCK_REFINE);
+  const int32_t refine = STRIP << i / SPTI_BLOCK_STRIP;
+  const int32_t too_far =
+      (most <= a.refine || residual <= limit * sum ? 0 : FAR_BY_SOLUTION) | (residual <= a.refine * sum ? 0 : FAR_BY_RESIDUAL);
+  if (tiny || lost > range<T>::LEAST) return too_far | refine | SPTI_BLOCK_APART;
+  return too_far | (residual <= (cancels ? limit * share : limit) * sum ? 0 : refine);
 }
 
 /* The flags of a panel from the union of its rows' flags. */
 SPTI_DEVICE int32_t flags_of_panel(int32_t asked) {
   const int32_t too_far = FAR_BY_SOLUTION | FAR_BY_RESIDUAL;
   if ((asked & SPTI_BLOCK_SUBSTITUTE) || (asked & too_far) == too_far) return SPTI_BLOCK_SUBSTITUTE;
-  return asked & ~too_far;
+  int32_t strips = SPTI_BLOCK_STRIPS;
+  while (strips > 0 && !(asked & STRIP << (strips - 1))) strips--;
+  return (asked & SPTI_BLOCK_APART) | strips * SPTI_BLOCK_REFINE;
 }
 
 template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_block_values_args a) {
@@ -251,12 +309,14 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
   SPTI_DYNAMIC_SHARED(W, memory);
   SPTI_SHARED(int32_t, asked, INVERSE_WARPS);
   SPTI_SHARED(divisor<W>, pivots, SPTI_BLOCK_ROWS);
+  SPTI_SHARED(row_terms, terms, SPTI_BLOCK_ROWS);
   const two_triangles<W> t = {memory, pivots};
   const int32_t p = block_in_grid(), start = load_const(a.columns.diag_start + p);
   const int32_t first = load_const(a.columns.first + p), size = load_const(a.columns.first + p + 1) - first;
   const int32_t rows = (size + SPTI_BLOCK_STRIP - 1) / SPTI_BLOCK_STRIP * SPTI_BLOCK_STRIP;
-  load_triangle<T>(a.columns.view, t, first, size, rows);
+  load_triangle<T>(a.columns.view, t, first, size, rows, terms);
   syncthreads();
+  add_long_rows<T>(a.columns.view, first, size, terms);
   t.prepare_pivots(rows);
   for (int32_t e = thread_in_block(); e < rows * rows; e += INVERSE_THREADS) {
     const int32_t i = e / rows, j = e % rows;
@@ -269,7 +329,7 @@ template <typename T> SPTI_KERNEL(INVERSE_THREADS) block_inverses_kernel(spti_bl
     if (j / SPTI_BLOCK_STRIP <= i / SPTI_BLOCK_STRIP)
       store(static_cast<T *>(a.inverse) + in_triangle(start, i, j), in_f64<T>::to(j <= i ? t.X(i, j) : W()));
   }
-  const int32_t mine = flag_of_row<T>(a, t, first, rows);
+  const int32_t mine = flag_of_row<T>(a, t, p, first, size, rows, terms);
   int32_t flags = 0;
   for (int32_t flag = 1; flag < 1 << ROW_FLAGS; flag *= 2) flags |= any(mine & flag) ? flag : 0;
   if (lane() == 0) asked[warp_in_block()] = flags;
