@@ -17,8 +17,9 @@ typedef struct {
 
 typedef struct {
   spti_block_settings set;
-  int32_t tile;   /* right-hand sides of a thread block, or 0 (block.h) */
-  int32_t pieces; /* at least this many; 0: by the room on the device */
+  int32_t tile;    /* right-hand sides of a thread block, or 0 (block.h) */
+  int32_t pieces;  /* at least this many; 0: by the room on the device */
+  int32_t overlap; /* pieces whose kernels run at the same time */
   spti_block_partition found;
   spti_streamed_piece *piece; /* [piece_count] */
   int32_t piece_count;
@@ -31,8 +32,8 @@ typedef struct {
   int64_t tiles;        /* of all pieces, with those of diagonal blocks */
 } spti_streamed;
 
-/* Makes all but set, tile and pieces, of plan->view in host memory. On the device it takes the lines and the image of one piece at a time.
- * After a failure, too, call spti_streamed_free. */
+/* Makes all but set, tile, pieces and overlap, of plan->view in host memory. On the device it takes the lines and the image of one piece at
+ * a time. After a failure, too, call spti_streamed_free. */
 sptrsm_status spti_streamed_make(spti_streamed *, const sptrsm_plan *);
 sptrsm_status spti_streamed_update(spti_streamed *, const sptrsm_plan *); /* new values, same pattern */
 void spti_streamed_free(spti_streamed *);
