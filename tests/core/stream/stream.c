@@ -52,6 +52,7 @@ Test(stream, every_pattern_in_drawn_forms) {
     for (int p = 0; p < TEST_PATTERNS; p++) {
       const form f = drawn_form(&random, (test_pattern)p);
       compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6", 4);
+      compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6,overlap=3", 4);
       compare(&f, "block", "block-streamed", 1);
     }
 }
@@ -79,6 +80,25 @@ Test(stream, nothing_and_one_row) {
 Test(stream, as_many_pieces_as_panels) {
   const form f = {.pattern = TEST_FULL, .dtype = SPTRSM_C128, .uplo = SPTRSM_UPPER, .n = 100};
   compare(&f, "block:rows=16", "block-streamed:rows=16,pieces=1000", 7);
+}
+
+/* Kernels of several pieces at the same time, with more thread blocks than multiprocessors have room for. */
+Test(stream, overlapping_pieces) {
+  test_system system = test_system_make(TEST_TREE, CROWD, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  test_block B = test_block_make(CROWD, CROWD_NRHS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+  test_block_fill(&B, 3);
+  solver whole = open_solver(&system, "block", SPTRSM_N, 0);
+  for (int overlap = 2; overlap <= 8; overlap += 3) {
+    char method[80];
+    snprintf(method, sizeof method, "block-streamed:pieces=24,overlap=%d", overlap);
+    solver pieces = open_solver(&system, method, SPTRSM_N, 0);
+    cr_assert_geq(pieces_of(pieces.plan), CROWD_PIECES);
+    for (int turn = 0; turn < 3; turn++) expect_same(&whole, &pieces, &B, method);
+    close_solver(&pieces);
+  }
+  close_solver(&whole);
+  test_block_free(&B);
+  test_system_free(&system);
 }
 
 /* ---- the limit ---- */

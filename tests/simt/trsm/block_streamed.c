@@ -35,13 +35,13 @@ Test(simt_block_streamed, bits_under_many_schedules) {
   }
 }
 
-/* A factor set whose triangles use one memory in turns. */
+/* A factor set whose triangles use one memory in turns; blocks in host memory of both layouts, which pass in parts. */
 Test(simt_block_streamed, sets_that_share_buffers) {
   static set s;
   make_set(&s, SPTRSM_F64, true);
-  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_COL_MAJOR, 0);
-  test_block_fill(&B, 3);
   for (uint64_t seed = 1; seed <= 6; seed++) {
+    test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, seed % 2 ? SPTRSM_COL_MAJOR : SPTRSM_ROW_MAJOR, 3);
+    test_block_fill(&B, seed);
     sptrsm_context *context[2];
     sptrsm_direct *whole, *tight;
     sptrsm_info L = {.size = sizeof L}, U = L;
@@ -62,6 +62,7 @@ Test(simt_block_streamed, sets_that_share_buffers) {
     for (int turn = 0; turn < 2; turn++) {
       test_block X = solve_set(context[0], whole, SPTRSM_SYS_A, &B), Y = solve_set(context[1], tight, SPTRSM_SYS_A, &B);
       cr_assert(test_block_same_bits(&X, &Y), "schedule %d, %s: other bits", (int)seed, method);
+      cr_assert(test_block_intact(&Y), "schedule %d, %s: wrote outside X", (int)seed, method);
       test_block_free(&X);
       test_block_free(&Y);
     }
@@ -69,8 +70,8 @@ Test(simt_block_streamed, sets_that_share_buffers) {
     sptrsm_direct_destroy(whole);
     sptrsm_direct_destroy(tight);
     for (int k = 0; k < 2; k++) sptrsm_context_destroy(context[k]);
+    test_block_free(&B);
   }
-  test_block_free(&B);
   test_system_free(&s.L);
   test_system_free(&s.U);
 }
