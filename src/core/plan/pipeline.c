@@ -66,7 +66,7 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 /* ---- memory ---- */
 
-enum { STAGING_SHARE = 8, STAGING_LEAST = 16 };
+enum { STAGING_SHARE = 16, STAGING_LEAST = 8 };
 enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns for which a thread is worth while */ };
 
 /* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them, or for every 8
@@ -79,7 +79,7 @@ static int slab_count(const sptrsm_context *context, const sptrsm_options *optio
   return useful < threads ? (int)useful : threads;
 }
 
-/* An eighth of a panel, and at least one row of it: so more columns fit beside a factor that comes to the device once for each panel. */
+/* A sixteenth of a panel, and at least one row of it: so more columns fit beside a factor that comes to the device once for each panel. */
 static int64_t part_of(const sptrsm_context *context, int64_t n, int32_t panel, const sptrsm_options *options) {
   const int64_t columns = panel > STAGING_SHARE * STAGING_LEAST ? panel / STAGING_SHARE : STAGING_LEAST < panel ? STAGING_LEAST : panel;
   if (context->place == SPTRSM_HOST || (options->memory_limit == 0 && context->memory_limit == 0)) return 0;
