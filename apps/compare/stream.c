@@ -196,6 +196,13 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Bytes that a panel of right-hand sides takes across the bus. */
+static size_t bytes_of_sweep(const sptrsm_info *info) {
+  size_t bytes = 0;
+  const char *at = strstr(info->parameters, "sweep_bytes=");
+  return at && sscanf(at, "sweep_bytes=%zu", &bytes) == 1 ? bytes : info->plan_bytes;
+}
+
 typedef struct {
   double ms[2], transfer;
   bool same;
@@ -214,7 +221,8 @@ static sptrsm_status measure(measured *out, const way ways[2], const settings *s
       if (status == SPTRSM_OK) status = check_cuda(cudaDeviceSynchronize());
       if (status == SPTRSM_OK) status = time_solve(rep < 0 ? &ignored : &ms[k][rep], &ways[k], &B, &X);
     }
-    if (status == SPTRSM_OK) status = time_transfer(rep < 0 ? &ignored : &ms[2][rep], ways[0].context, b->copy, ways[1].info.plan_bytes);
+    if (status == SPTRSM_OK)
+      status = time_transfer(rep < 0 ? &ignored : &ms[2][rep], ways[0].context, b->copy, bytes_of_sweep(&ways[1].info));
   }
   for (int k = 0; k < 2 && status == SPTRSM_OK; k++) status = check_cuda(cudaMemcpy(b->host[k], b->X[k], bytes, cudaMemcpyDeviceToHost));
   if (status != SPTRSM_OK) return status;

@@ -24,6 +24,7 @@ Test(simt_block_streamed, bits_under_many_schedules) {
     test_block B = test_block_make(ROWS, COLUMNS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
     test_block_fill(&B, seed);
     name_of(method, 1 + (int)(seed % 8), PIECES);
+    if (seed / 2 % 2) strcat(method, ",packed=1");
     solver whole = open_solver(&system, "block:rows=16,least=3", SPTRSM_N, 0), pieces = open_solver(&system, method, SPTRSM_N, 0);
     emulated_gpu_use_schedule(seed);
     cr_assert_geq(pieces_of(pieces.plan), 6);
@@ -53,6 +54,7 @@ Test(simt_block_streamed, sets_that_share_buffers) {
     ok(sptrsm_direct_create(&whole, context[0], &s.f, &options));
     ok(sptrsm_direct_info(&L, &U, whole));
     name_of(method, 2 + (int)(seed % 4), PIECES);
+    if (seed / 2 % 2) strcat(method, ",packed=1");
     options.method = method;
     const size_t limit = L.plan_bytes + U.plan_bytes;
     context[1] = open_context(limit);

@@ -42,7 +42,7 @@ void spti_block_analysis_free(spti_block_analysis *, const sptrsm_plan *);
  * are those of the whole view, as far as its rows go: places, lines and columns keep their numbers, entries count from its first. */
 spti_block_settings spti_block_defaults(void);
 /* Reads the parameters of a variant. more [more_count]: beside those of block. */
-enum { SPTI_BLOCK_SETTINGS_MORE = 2 /* at most */ };
+enum { SPTI_BLOCK_SETTINGS_MORE = 3 /* at most */ };
 sptrsm_status spti_block_parse(const char *method, spti_block_settings *, int32_t *tile, const spti_setting *more, int more_count,
                                const char *text);
 sptrsm_status spti_block_check_device(const sptrsm_context *);

@@ -40,6 +40,7 @@ sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32
                           {"refine", &s->refine, 0, INT32_MAX, NULL},
                           {"tile", tile, 8, 32, NULL},
                           {0},
+                          {0},
                           {0}};
   const int own = (int)(sizeof known / sizeof *known) - SPTI_BLOCK_SETTINGS_MORE;
   for (int k = 0; k < more_count; k++) known[own + k] = more[k];

@@ -22,8 +22,10 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block-streamed state"));
   *s = (spti_streamed){.set = spti_block_defaults(), .overlap = 1};
   plan->state = s;
-  const spti_setting more[] = {{"pieces", &s->pieces, 1, INT32_MAX, NULL}, {"overlap", &s->overlap, 1, SPTI_GPU_FEED_BUFFERS, NULL}};
-  SPTI_TRY(spti_block_parse("block-streamed", &s->set, &s->tile, more, 2, plan->variant));
+  const spti_setting more[] = {{"pieces", &s->pieces, 1, INT32_MAX, NULL},
+                               {"overlap", &s->overlap, 1, SPTI_GPU_FEED_BUFFERS, NULL},
+                               {"packed", &s->packs, 0, 1, NULL}};
+  SPTI_TRY(spti_block_parse("block-streamed", &s->set, &s->tile, more, 3, plan->variant));
   SPTI_TRY(spti_streamed_make(s, plan));
   plan->levels = -1;
   return SPTRSM_OK;
@@ -44,17 +46,19 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   int32_t flagged[3];
   spti_streamed_flagged(flagged, s, plan);
   snprintf(info->parameters, sizeof info->parameters,
-           "pieces=%d piece_bytes=%zu overlap=%d panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d", s->piece_count,
-           s->largest, s->overlap, s->found.count, s->found.levels, stored, flagged[1], flagged[0], flagged[2]);
-  info->plan_bytes = sizeof *s + s->bytes;
+           "pieces=%d piece_bytes=%zu overlap=%d sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
+           s->piece_count, s->largest, s->overlap, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored,
+           flagged[1], flagged[0], flagged[2]);
+  info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes;
 }
 
 /* ---- per-solve state ---- */
 
 /* A block of solutions, by place, whose values are their own flags; and the buffers. */
 typedef struct {
-  void *memory;     /* solutions, control words, buffers */
-  int32_t *control; /* in memory */
+  spti_streamed_memory lent; /* first */
+  void *memory;              /* solutions, control words, buffers */
+  int32_t *control;          /* in memory */
   int64_t ld;
   bool shares_work; /* the memory is the caller's, and others use it between solves */
   spti_gpu_feed *feed;
@@ -69,6 +73,8 @@ static int buffers_of(const spti_streamed *s) { return s->overlap > 1 ? s->overl
 
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
+static size_t buffer_bytes(const spti_streamed *s) { return aligned(s->packs ? s->largest_packed + s->largest_tiles : s->largest); }
+
 /* Rows begin at multiples of 16 bytes, and the rows together fill 64-bit words. */
 static int64_t ld_of(int32_t panel) { return ((int64_t)panel + 3) / 4 * 4; }
 
@@ -77,47 +83,48 @@ static sptrsm_status lay_out(layout *out, const sptrsm_plan *plan, int32_t panel
   SPTI_TRY(spti_bytes(&out->solutions, (int64_t)plan->view.n * ld_of(panel), sptrsm_dtype_bytes(plan->view.dtype), "solutions"));
   out->control = aligned(out->solutions);
   out->buffer = out->control + aligned(SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t));
-  out->all = out->buffer + (size_t)buffers_of(s) * aligned(s->largest);
+  out->all = out->buffer + (size_t)buffers_of(s) * buffer_bytes(s);
+  if (out->all < s->working_bytes) out->all = s->working_bytes; /* new values use it */
   return SPTRSM_OK;
 }
 
-static sptrsm_status shared_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   layout l;
   SPTI_TRY(lay_out(&l, plan, panel));
   *out = l.all;
   return SPTRSM_OK;
 }
 
-/* New values need memory on the device while workspaces exist. */
-static size_t reserve(const sptrsm_plan *plan) {
-  return plan->context->memory_limit > 0 ? ((const spti_streamed *)plan->state)->working_bytes : 0;
-}
-
-static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  SPTI_TRY(shared_bytes(out, plan, panel));
-  *out += reserve(plan);
-  return SPTRSM_OK;
-}
-
 static void work_free(void *work, const sptrsm_plan *plan) {
   workspace *w = work;
+  spti_streamed_memory **at = &((spti_streamed *)plan->state)->lent;
+  while (*at != &w->lent) at = &(*at)->next;
+  *at = w->lent.next;
   spti_gpu_feed_free(w->feed);
   if (!w->shares_work) spti_free(plan->context, w->memory);
   spti_host_free(w);
 }
 
 static sptrsm_status create_in(void **work, const sptrsm_plan *plan, int32_t panel, void *memory, bool shares_work) {
-  const spti_streamed *s = plan->state;
+  spti_streamed *s = plan->state;
   workspace *w;
   layout l;
   SPTI_TRY(spti_two_blocks_check_width(panel));
   SPTI_TRY(lay_out(&l, plan, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
-  *w = (workspace){.memory = memory, .control = (int32_t *)((char *)memory + l.control), .ld = ld_of(panel), .shares_work = shares_work};
-  const sptrsm_status status = spti_gpu_feed_create(&w->feed, plan->context, (char *)memory + l.buffer, aligned(s->largest), buffers_of(s));
-  if (status == SPTRSM_OK) *work = w;
-  else spti_host_free(w);
-  return status;
+  *w = (workspace){.lent = {memory, s->lent},
+                   .memory = memory,
+                   .control = (int32_t *)((char *)memory + l.control),
+                   .ld = ld_of(panel),
+                   .shares_work = shares_work};
+  const sptrsm_status status = spti_gpu_feed_create(&w->feed, plan->context, (char *)memory + l.buffer, buffer_bytes(s), buffers_of(s));
+  if (status != SPTRSM_OK) {
+    spti_host_free(w);
+    return status;
+  }
+  s->lent = &w->lent;
+  *work = w;
+  return SPTRSM_OK;
 }
 
 static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
@@ -127,14 +134,14 @@ static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t
 static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
   size_t bytes;
   void *memory;
-  SPTI_TRY(shared_bytes(&bytes, plan, panel));
+  SPTI_TRY(work_bytes(&bytes, plan, panel));
   SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)bytes, 1, "solutions and buffers for pieces of the factor"));
   const sptrsm_status status = create_in(work, plan, panel, memory, false);
   if (status != SPTRSM_OK) spti_free(plan->context, memory);
   return status;
 }
 
-static const spti_shared_work shared_work = {.bytes = shared_bytes, .create = shared_create, .reserve = reserve};
+static const spti_shared_work shared_work = {.bytes = work_bytes, .create = shared_create};
 
 /* The factor crosses the bus once a panel: so a panel has all right-hand sides that are expected, if a memory limit narrows it where
  * needed. */
@@ -150,7 +157,9 @@ static int32_t panel_width(const sptrsm_plan *plan) {
 
 static sptrsm_status send(workspace *w, const spti_streamed *s, int32_t k) {
   if (k >= s->piece_count) return SPTRSM_OK;
-  return spti_gpu_feed_send(w->feed, k, s->image + s->piece[k].at, s->piece[k].bytes);
+  const spti_streamed_piece *p = &s->piece[k];
+  if (s->packs) return spti_gpu_feed_send(w->feed, k, s->packed + p->packed_at, p->packed_bytes);
+  return spti_gpu_feed_send(w->feed, k, s->image + p->at, p->bytes);
 }
 
 /* Pieces take turns; or the kernel of a piece begins when all thread blocks of earlier pieces have started, and waits for what they have
@@ -167,6 +176,11 @@ static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t 
   spti_block_state piece;
   void *image = spti_gpu_feed_take(&in->stream, w->feed, k);
   spti_streamed_state(&piece, s, plan, &s->piece[k], image);
+  if (s->packs) {
+    void *tile;
+    SPTI_TRY(spti_streamed_unpack(&tile, s, plan, &s->piece[k], image, in->stream));
+    piece.panels.tile = tile;
+  }
   SPTI_TRY(open_gate(plan, w, k, in));
   return spti_block_solve_panels(&piece, plan, in, between);
 }
