@@ -63,10 +63,16 @@ static const struct argp_option options[] = {
 
 /* ---- the command line ---- */
 
+/* A word with '=' and without ':' is another parameter of the method before it: its comma is put back. */
 static void parse_methods(compare_settings *s, char *text) {
+  char *last = NULL;
   for (char *name = strtok(text, ","); name; name = strtok(NULL, ",")) {
+    if (last && strchr(name, '=') && !strchr(name, ':')) {
+      last[strlen(last)] = ',';
+      continue;
+    }
     if (s->method_count == METHODS_MAX) cli_usage("--methods: more than %d", METHODS_MAX);
-    s->methods[s->method_count++] = name;
+    s->methods[s->method_count++] = last = name;
   }
 }
 

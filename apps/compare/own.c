@@ -28,6 +28,7 @@ int compare_own_begin(sptrsm_direct **out, char name[96], const compare_own_requ
   int code = cli_fail(sptrsm_direct_create(out, r->context, &set->set, &o));
   if (code == CLI_OK) code = cli_fail(sptrsm_direct_info(&info, NULL, *out));
   if (code == CLI_OK && r->kind != COMPARE_SOLVED) code = give_original(*out, A);
+  if (code == CLI_OK && strstr(info.parameters, "sweep_bytes=")) cli_note("%s: L %s, panels of %d", r->method, info.parameters, info.panel);
   bool automatic = strcmp(r->method, "auto") == 0;
   snprintf(name, 96, "sptrsm %s%s%s%s, %s order%s", r->method, automatic ? " (" : "", automatic ? info.method : "", automatic ? ")" : "",
            cli_orders[r->layout], endings[r->kind]);

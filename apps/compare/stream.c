@@ -19,20 +19,27 @@ static const char help[] = "compare_stream                                   4 G
                            "  --share S           the limit is the plan's bytes over S; default 4\n"
                            "  --nrhs K,...        right-hand sides; default 1,32,128,512\n"
                            "  --reps R            default 5\n"
+                           "  --method M          of the plan that streams, such as block-streamed:overlap=4; default block-streamed\n"
                            "  -q, -v, --help, --version\n"
                            "exit: 0, 1 an X has other bits, 2 usage, ...\n";
 
-enum { KEY_ORDER = 2000, KEY_BAND, KEY_SHARE, KEY_NRHS, KEY_REPS, WIDTHS_MOST = 16, REPS_MOST = 1000, COPY_BYTES = 256 << 20 };
+enum { KEY_ORDER = 2000, KEY_BAND, KEY_SHARE, KEY_NRHS, KEY_REPS, KEY_METHOD, WIDTHS_MOST = 16, REPS_MOST = 1000, COPY_BYTES = 256 << 20 };
 
 static const struct argp_option options[] = {
-    {"order", KEY_ORDER, "N", 0, "", 0}, {"band", KEY_BAND, "W", 0, "", 0}, {"share", KEY_SHARE, "S", 0, "", 0},
-    {"nrhs", KEY_NRHS, "K", 0, "", 0},   {"reps", KEY_REPS, "R", 0, "", 0}, {0},
+    {"order", KEY_ORDER, "N", 0, "", 0},
+    {"band", KEY_BAND, "W", 0, "", 0},
+    {"share", KEY_SHARE, "S", 0, "", 0},
+    {"nrhs", KEY_NRHS, "K", 0, "", 0},
+    {"reps", KEY_REPS, "R", 0, "", 0},
+    {"method", KEY_METHOD, "M", 0, "", 0},
+    {0},
 };
 
 typedef struct {
   int32_t order, band;
   int share, reps, widths;
   int64_t nrhs[WIDTHS_MOST];
+  const char *method;
 } settings;
 
 static void take_widths(settings *s, char *text) {
@@ -51,6 +58,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_BAND: s->band = (int32_t)cli_integer("--band", text, 0, INT32_MAX / 2); return 0;
   case KEY_SHARE: s->share = (int)cli_integer("--share", text, 1, 1000); return 0;
   case KEY_NRHS: take_widths(s, text); return 0;
+  case KEY_METHOD: s->method = text; return 0;
   case KEY_REPS: s->reps = (int)cli_integer("--reps", text, 1, REPS_MOST); return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -105,11 +113,11 @@ typedef struct {
   double seconds; /* to make the matrix and the plan */
 } way;
 
-static sptrsm_status open_way(way *w, const sptrsm_sparse *T, size_t limit, int64_t nrhs) {
+static sptrsm_status open_way(way *w, const sptrsm_sparse *T, const char *method, size_t limit, int64_t nrhs) {
   const double start = cli_now();
   sptrsm_options o;
   sptrsm_options_init(&o);
-  o.method = "block";
+  o.method = method;
   o.nrhs_hint = nrhs;
   w->info.size = sizeof w->info;
   sptrsm_status status = sptrsm_context_create(&w->context, SPTRSM_CUDA, 0, NULL);
@@ -188,6 +196,13 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Bytes that a panel of right-hand sides takes across the bus. */
+static size_t bytes_of_sweep(const sptrsm_info *info) {
+  size_t bytes = 0;
+  const char *at = strstr(info->parameters, "sweep_bytes=");
+  return at && sscanf(at, "sweep_bytes=%zu", &bytes) == 1 ? bytes : info->plan_bytes;
+}
+
 typedef struct {
   double ms[2], transfer;
   bool same;
@@ -206,7 +221,8 @@ static sptrsm_status measure(measured *out, const way ways[2], const settings *s
       if (status == SPTRSM_OK) status = check_cuda(cudaDeviceSynchronize());
       if (status == SPTRSM_OK) status = time_solve(rep < 0 ? &ignored : &ms[k][rep], &ways[k], &B, &X);
     }
-    if (status == SPTRSM_OK) status = time_transfer(rep < 0 ? &ignored : &ms[2][rep], ways[0].context, b->copy, ways[1].info.plan_bytes);
+    if (status == SPTRSM_OK)
+      status = time_transfer(rep < 0 ? &ignored : &ms[2][rep], ways[0].context, b->copy, bytes_of_sweep(&ways[1].info));
   }
   for (int k = 0; k < 2 && status == SPTRSM_OK; k++) status = check_cuda(cudaMemcpy(b->host[k], b->X[k], bytes, cudaMemcpyDeviceToHost));
   if (status != SPTRSM_OK) return status;
@@ -219,7 +235,7 @@ static sptrsm_status measure(measured *out, const way ways[2], const settings *s
 static sptrsm_status compare_one(bool *wrong, const way *whole, const sptrsm_sparse *T, const settings *s, blocks *b, int64_t nrhs) {
   way ways[2] = {*whole};
   measured m;
-  sptrsm_status status = open_way(&ways[1], T, whole->info.plan_bytes / (size_t)s->share, nrhs);
+  sptrsm_status status = open_way(&ways[1], T, s->method, whole->info.plan_bytes / (size_t)s->share, nrhs);
   if (status == SPTRSM_OK) status = measure(&m, ways, s, b, nrhs);
   if (status == SPTRSM_OK) {
     const double least = m.transfer > m.ms[0] ? m.transfer : m.ms[0];
@@ -240,7 +256,7 @@ static int compare(const settings *s, const sptrsm_sparse *T) {
   int64_t most = 0;
   for (int k = 0; k < s->widths; k++) most = s->nrhs[k] > most ? s->nrhs[k] : most;
   sptrsm_status status = make_blocks(&b, s, most);
-  if (status == SPTRSM_OK) status = open_way(&whole, T, 0, most);
+  if (status == SPTRSM_OK) status = open_way(&whole, T, "block", 0, most);
   if (status == SPTRSM_OK) {
     printf("# n %d, %lld entries, plan %.2f GB, limit %.2f GB; X from B in device memory, C order; ms, seconds for matrix and plan\n", T->n,
            (long long)T->ptr[T->n], 1e-9 * (double)whole.info.plan_bytes, 1e-9 * (double)whole.info.plan_bytes / s->share);
@@ -255,7 +271,7 @@ static int compare(const settings *s, const sptrsm_sparse *T) {
 }
 
 int main(int argc, char **argv) {
-  settings s = {.order = 60000, .band = 8000, .share = 4, .reps = 5, .widths = 4, .nrhs = {1, 32, 128, 512}};
+  settings s = {.order = 60000, .band = 8000, .share = 4, .reps = 5, .widths = 4, .nrhs = {1, 32, 128, 512}, .method = "block-streamed"};
   const cli_program program = {.name = "compare_stream", .help = help, .options = options, .parse = parse};
   sptrsm_sparse T;
   lines l = {0};

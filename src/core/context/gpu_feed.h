@@ -1,8 +1,8 @@
-/* gpu_feed.h -- pieces of page-locked host memory, brought to the device one after another through two buffers: while work on the context's
- * stream uses one piece, the next one is copied on a stream of the feed's own.
+/* gpu_feed.h -- pieces of page-locked host memory, brought to the device one after another through a ring of buffers. Each buffer has a
+ * stream, on which copies to it and work on it take turns; so a piece is copied while there is work on the pieces in other buffers.
  *
- *   copies   | piece 0 | piece 1 | piece 2 .....| piece 3 ...        piece k goes to buffer k mod 2
- *   work               | on 0 ........| on 1 ...     | on 2 ...
+ *   buffer 0   | copy of 0 | work on 0 .......| copy of 2 | work on 2 ...
+ *   buffer 1               | copy of 1 |  work on 1 ..........| copy of 3 ...
  */
 #ifndef SPTI_CORE_CONTEXT_GPU_FEED_H
 #define SPTI_CORE_CONTEXT_GPU_FEED_H
@@ -11,17 +11,23 @@
 
 typedef struct spti_gpu_feed spti_gpu_feed;
 
-/* memory: the two buffers, of `bytes` each, on the device. It is the caller's; while others use it the feed's pieces are done, and before
- * the feed uses it again, each buffer needs a spti_gpu_feed_done behind their work. */
-sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *, void *memory, size_t bytes);
-void spti_gpu_feed_free(spti_gpu_feed *); /* NULL: nothing happens */
+enum { SPTI_GPU_FEED_BUFFERS = 8 /* at most */ };
 
-/* Queues the copy of piece k = 0, 1, ..., behind the work on piece k - 2. `from` is page-locked and stays as it is until the work on the
- * piece is done. */
+/* memory: the buffers, of `bytes` each, on the device. It is the caller's. */
+sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *, void *memory, size_t bytes, int buffers);
+void spti_gpu_feed_free(spti_gpu_feed *); /* waits; NULL: nothing happens */
+
+/* What is queued on the feed's streams from now on waits for all that is queued on the context's stream, */
+sptrsm_status spti_gpu_feed_begin(spti_gpu_feed *, const sptrsm_context *);
+/* and what is queued on the context's stream for all that is queued on those of the feed. */
+sptrsm_status spti_gpu_feed_end(spti_gpu_feed *, const sptrsm_context *);
+
+/* Queues the copy of piece k = 0, 1, ..., behind the work on the piece that was in its buffer. `from` is page-locked and stays as it is
+ * until the copy is done. */
 sptrsm_status spti_gpu_feed_send(spti_gpu_feed *, int64_t k, const void *from, size_t bytes);
-/* Later work on the context's stream finds piece k, which was sent, at *out; */
-sptrsm_status spti_gpu_feed_take(void **out, spti_gpu_feed *, const sptrsm_context *, int64_t k);
-/* and no work that is queued from now on needs it any more. */
-sptrsm_status spti_gpu_feed_done(spti_gpu_feed *, const sptrsm_context *, int64_t k);
+/* Where piece k, which was sent, is for work that is queued on *stream. */
+void *spti_gpu_feed_take(void **stream, const spti_gpu_feed *, int64_t k);
+/* Work on piece k that is queued from now on waits for all that is queued on the stream of piece k - 1. */
+sptrsm_status spti_gpu_feed_in_turn(spti_gpu_feed *, int64_t k);
 
 #endif

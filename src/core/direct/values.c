@@ -12,6 +12,7 @@ const char *spti_direct_factor_name(const sptrsm_direct *d, int matrix) {
 /* All new values are checked before any is stored: U first, D while it is copied, and L by sptrsm_matrix_set_values, which changes
  * nothing if it fails. */
 static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
+  if (d->context->memory_limit > 0) spti_direct_free_workspace(d); /* plans that stream need its room; the next solve makes it anew */
   if (U_val)
     SPTI_TRY(spti_name_object(spti_matrix_check_values(d->matrix[SPTI_U_MATRIX], U_val), spti_direct_factor_name(d, SPTI_U_MATRIX)));
   spti_direct_diagonal fresh = {0};

@@ -24,7 +24,6 @@ static bool shares_work(const sptrsm_direct *d, const sptrsm_plan *plan) {
 static const spti_direct_shared *shared_of(const sptrsm_direct *d) { return d->shared ? d->shared : &d->own_shared; }
 
 sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_direct *d, int32_t panel) {
-  size_t reserve = 0;
   *own = *shared = 0;
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     const sptrsm_plan *plan = spti_direct_slot_at((sptrsm_direct *)d, s)->plan;
@@ -37,10 +36,7 @@ sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_d
     }
     SPTI_TRY(plan->method->shared_work->bytes(&bytes, plan, panel));
     if (bytes > *shared) *shared = bytes;
-    bytes = plan->method->shared_work->reserve ? plan->method->shared_work->reserve(plan) : 0;
-    if (bytes > reserve) reserve = bytes;
   }
-  *own += reserve;
   return SPTRSM_OK;
 }
 

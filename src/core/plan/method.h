@@ -76,7 +76,6 @@ typedef struct {
 typedef struct {
   sptrsm_status (*bytes)(size_t *out, const sptrsm_plan *, int32_t panel);
   sptrsm_status (*create)(void **work, const sptrsm_plan *, int32_t panel, void *memory); /* work_free does not free `memory` */
-  size_t (*reserve)(const sptrsm_plan *); /* bytes that must stay free where memory is limited; NULL: none */
 } spti_shared_work;
 
 typedef struct spti_method {

@@ -66,6 +66,7 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 
 /* ---- memory ---- */
 
+enum { STAGING_SHARE = 16, STAGING_LEAST = 8 };
 enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns for which a thread is worth while */ };
 
 /* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them, or for every 8
@@ -78,10 +79,19 @@ static int slab_count(const sptrsm_context *context, const sptrsm_options *optio
   return useful < threads ? (int)useful : threads;
 }
 
+/* A sixteenth of a panel, and at least one row of it: so more columns fit beside a factor that comes to the device once for each panel. */
+static int64_t part_of(const sptrsm_context *context, int64_t n, int32_t panel, const sptrsm_options *options) {
+  const int64_t columns = panel > STAGING_SHARE * STAGING_LEAST ? panel / STAGING_SHARE : STAGING_LEAST < panel ? STAGING_LEAST : panel;
+  if (context->place == SPTRSM_HOST || (options->memory_limit == 0 && context->memory_limit == 0)) return 0;
+  return n * columns > panel ? n * columns : panel;
+}
+
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
                                 const sptrsm_options *options) {
-  int panels = context->place == SPTRSM_HOST ? slab_count(context, options) : 2; /* on a GPU the second is the staging panel */
-  return spti_bytes(out, (int64_t)n * panel, sptrsm_dtype_bytes(dtype) * (size_t)panels, "panels of right-hand sides");
+  const int64_t values = (int64_t)n * panel, part = part_of(context, n, panel, options);
+  const size_t bytes = sptrsm_dtype_bytes(dtype), slabs = (size_t)slab_count(context, options);
+  if (context->place == SPTRSM_HOST) return spti_bytes(out, values, bytes * slabs, "panels of right-hand sides");
+  return spti_bytes(out, values + (part > 0 ? part : values), bytes, "panels of right-hand sides");
 }
 
 int32_t spti_narrow_panel(int32_t n, sptrsm_dtype dtype, int32_t panel, const sptrsm_options *options) {
@@ -95,7 +105,7 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context
   spti_panels panels = {.panel = panel,
                         .narrow = spti_narrow_panel(n, dtype, panel, options),
                         .slabs = slab_count(context, options),
-                        .limited = options->memory_limit > 0 || context->memory_limit > 0};
+                        .part = part_of(context, n, panel, options)};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
   SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
   *out = panels;

@@ -2,9 +2,10 @@
  *
  * The first and the last pass read and write blocks in device memory where they are. Blocks in host memory go through
  * staging memory that has their layout: where they have several panels, three slots, so that the copy of the next panel to
- * the device and that of the panel before to the host go on beside a solve. Methods with solve_between read B or write X
- * themselves, in place of the first or the last pass (shortcuts_of). Where X is row-major in device memory and the last
- * pass neither permutes nor scales, X itself is the panel, and there is no last pass. */
+ * the device and that of the panel before to the host go on beside a solve; where memory is limited, in parts of a panel.
+ * Methods with solve_between read B or write X themselves, in place of the first or the last pass (shortcuts_of). Where X
+ * is row-major in device memory and the last pass neither permutes nor scales, X itself is the panel, and there is no last
+ * pass. */
 #include "core/base/dtype.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
@@ -46,20 +47,20 @@ static passage choose_passage(const spti_pipeline *pipe, const spti_panels *pane
   const bool staged = B->place == SPTRSM_HOST || X->place == SPTRSM_HOST;
   const int64_t b = columns_to_part(B), x = columns_to_part(X), slot = (((b > x ? b : x) - 1) / SLOTS_MOST / 32 + 1) * 32;
   const int64_t wanted = slot > SLOT_LEAST ? slot : SLOT_LEAST, width = wanted < panels->panel ? wanted : panels->panel;
-  if (!staged || panels->limited || B->nrhs <= width || pipe->n == 0 || !copies_by_itself(B) || !copies_by_itself(X))
+  if (!staged || panels->part > 0 || B->nrhs <= width || pipe->n == 0 || !copies_by_itself(B) || !copies_by_itself(X))
     return (passage){panels->panel, 1};
   return (passage){(int32_t)width, SPTI_COPY_SLOTS};
 }
 
 static sptrsm_status make_staging(const spti_pipeline *pipe, spti_panels *panels, const passage *p) {
-  const int64_t columns = (int64_t)p->width * p->slots;
+  const int64_t values = panels->part > 0 ? panels->part : (int64_t)p->width * p->slots * pipe->n;
   if (p->slots > 1 && !panels->copies) SPTI_TRY(spti_gpu_copies_create(&panels->copies, pipe->context));
-  if (panels->staged >= columns) return SPTRSM_OK;
+  if (panels->staged >= values) return SPTRSM_OK;
   spti_free(pipe->context, panels->staging);
   panels->staging = NULL;
   panels->staged = 0;
-  SPTI_TRY(spti_alloc(pipe->context, &panels->staging, pipe->n * columns, sptrsm_dtype_bytes(pipe->dtype), "staging memory"));
-  panels->staged = columns;
+  SPTI_TRY(spti_alloc(pipe->context, &panels->staging, values, sptrsm_dtype_bytes(pipe->dtype), "staging memory"));
+  panels->staged = values;
   return SPTRSM_OK;
 }
 
@@ -194,19 +195,60 @@ static sptrsm_status run_stages(const spti_pipeline *pipe, const side *from, con
   return SPTRSM_OK;
 }
 
-static sptrsm_status run_panel(const spti_pipeline *pipe, const side *from, const side *to, const spti_panel *W, const double alpha[2]) {
-  const shortcuts s = shortcuts_of(pipe, from, to, W->width);
+static sptrsm_status pack(const spti_pipeline *pipe, const side *from, const spti_panel *W, const double alpha[2]) {
   spti_pack_args in = pack_args(pipe, from, W, &pipe->first);
   in.alpha[0] = alpha[0];
   in.alpha[1] = alpha[1];
   bool in_place = W->data == from->columns.data && W->ld == from->columns.row_stride && from->columns.col_stride == 1;
   bool plain = !pipe->first.map && !pipe->first.scale && alpha[0] == 1 && alpha[1] == 0;
-  if (!s.reads && (!in_place || !plain)) SPTI_CUDA(spti_pack_launch(&in, pipe->dtype, pipe->context->stream));
-  SPTI_TRY(run_stages(pipe, from, to, W, alpha, s));
-  if (!s.writes && W->data != to->columns.data) {
-    spti_pack_args out = pack_args(pipe, to, W, &pipe->last);
-    SPTI_CUDA(spti_unpack_launch(&out, pipe->dtype, pipe->context->stream));
+  if (!in_place || !plain) SPTI_CUDA(spti_pack_launch(&in, pipe->dtype, pipe->context->stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status unpack(const spti_pipeline *pipe, const side *to, const spti_panel *W) {
+  if (W->data == to->columns.data) return SPTRSM_OK;
+  const spti_pack_args out = pack_args(pipe, to, W, &pipe->last);
+  SPTI_CUDA(spti_unpack_launch(&out, pipe->dtype, pipe->context->stream));
+  return SPTRSM_OK;
+}
+
+/* ---- blocks in host memory where memory is limited: in parts ---- */
+
+/* Rows [first, first + count) of a side whose block is row-major, or columns of one that is column-major; they go through the staging
+ * memory, which the copy before has left when this one begins, to or from W. alpha: of the first pass. */
+static sptrsm_status pass_part(const spti_pipeline *pipe, const spti_panels *panels, const side *s, const spti_panel *W, int64_t first,
+                               int64_t count, spti_direction direction, const double alpha[2]) {
+  const bool rows = s->block->layout == SPTRSM_ROW_MAJOR, in = direction == SPTI_TO_DEVICE;
+  const spti_edge *edge = in ? &pipe->first : &pipe->last;
+  const int32_t *map = in ? edge->inverse : edge->map; /* the panel's row of each row of the block */
+  const size_t bytes = sptrsm_dtype_bytes(pipe->dtype), line = (size_t)(rows ? s->width : pipe->n) * bytes;
+  const size_t pitch = (size_t)s->block->ld * bytes;
+  char *host = (char *)spti_block_columns(s->block, s->first).data + (size_t)first * pitch;
+  spti_pack_args a = pack_args(pipe, s, W, edge);
+  a.n = rows ? (int32_t)count : pipe->n;
+  a.width = a.padded = rows ? s->width : count;
+  a.block = panels->staging;
+  a.work = (char *)W->data + (size_t)(!rows ? first : map ? 0 : first * W->ld) * bytes;
+  a.map = map && rows ? map + first : map;
+  a.scale = edge->scale && rows ? edge->scale + first : edge->scale;
+  a.convention = in ? SPTRSM_SCATTER : SPTRSM_GATHER;
+  if (!in) {
+    SPTI_CUDA(spti_unpack_launch(&a, pipe->dtype, pipe->context->stream));
+    return spti_gpu_copy(pipe->context, host, pitch, panels->staging, line, line, (size_t)count, direction);
   }
+  a.alpha[0] = alpha[0];
+  a.alpha[1] = alpha[1];
+  SPTI_TRY(spti_gpu_copy(pipe->context, panels->staging, line, host, pitch, line, (size_t)count, direction));
+  SPTI_CUDA(spti_pack_launch(&a, pipe->dtype, pipe->context->stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status pass_in_parts(const spti_pipeline *pipe, const spti_panels *panels, const side *s, const spti_panel *W,
+                                   spti_direction direction, const double alpha[2]) {
+  const bool rows = s->block->layout == SPTRSM_ROW_MAJOR;
+  const int64_t lines = rows ? pipe->n : s->width, most = panels->part / (rows ? s->width : pipe->n > 0 ? pipe->n : 1);
+  for (int64_t first = 0; first < lines; first += most)
+    SPTI_TRY(pass_part(pipe, panels, s, W, first, lines - first < most ? lines - first : most, direction, alpha));
   return SPTRSM_OK;
 }
 
@@ -242,11 +284,22 @@ typedef struct {
   passage passage;
 } run;
 
+static bool in_parts(const run *r, const sptrsm_block *block) { return r->panels->part > 0 && block->place == SPTRSM_HOST; }
+
 static sptrsm_status solve_panel(const run *r, const side *from, const side *to) {
+  const spti_pipeline *pipe = r->pipe;
   const bool direct = works_in_x(r->pipe, r->B, r->X);
   const int32_t width = from->width;
   const spti_panel W = {.data = direct ? to->columns.data : r->panels->W, .ld = direct ? r->X->ld : width, .width = width, .padded = width};
-  return run_panel(r->pipe, from, to, &W, r->alpha);
+  const bool parts[2] = {in_parts(r, r->B), in_parts(r, r->X)};
+  shortcuts s = shortcuts_of(pipe, from, to, width);
+  s.reads = s.reads && !parts[0];
+  s.writes = s.writes && !parts[1];
+  if (parts[0]) SPTI_TRY(pass_in_parts(pipe, r->panels, from, &W, SPTI_TO_DEVICE, r->alpha));
+  else if (!s.reads) SPTI_TRY(pack(pipe, from, &W, r->alpha));
+  SPTI_TRY(run_stages(pipe, from, to, &W, r->alpha, s));
+  if (parts[1]) return pass_in_parts(pipe, r->panels, to, &W, SPTI_TO_HOST, r->alpha);
+  return s.writes ? SPTRSM_OK : unpack(pipe, to, &W);
 }
 
 /* The sides of panel k, which begins at column k * passage.width. */
@@ -262,9 +315,9 @@ static sptrsm_status run_in_turns(const run *r, int64_t count) {
   for (int64_t k = 0; k < count; k++) {
     side from, to;
     sides_of(r, k, &from, &to);
-    SPTI_TRY(move(r->pipe, &from, SPTI_TO_DEVICE));
+    if (!in_parts(r, r->B)) SPTI_TRY(move(r->pipe, &from, SPTI_TO_DEVICE));
     SPTI_TRY(solve_panel(r, &from, &to));
-    SPTI_TRY(move(r->pipe, &to, SPTI_TO_HOST));
+    if (!in_parts(r, r->X)) SPTI_TRY(move(r->pipe, &to, SPTI_TO_HOST));
   }
   return SPTRSM_OK;
 }

@@ -26,6 +26,12 @@ SPTI_DEVICE int32_t draw_ticket(const spti_syncfree &s, int32_t width) {
   return word;
 }
 
+/* Likewise, in one of several launches that solve together, in the first work block and with one count of tickets, which
+ * spti_two_blocks_start_launch has set to zero: `first` is the number of tickets of the launches before. Nothing is reset at the end. */
+SPTI_DEVICE int32_t draw_ticket_behind(const spti_syncfree &s, int32_t first) {
+  return fetch_add(s.control + SPTI_SYNCFREE_TICKET, 1) - first;
+}
+
 template <typename T> struct two_blocks {
   T *now, *other;
   int32_t dirty; /* columns of `other` that must be filled */

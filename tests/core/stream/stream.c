@@ -52,6 +52,8 @@ Test(stream, every_pattern_in_drawn_forms) {
     for (int p = 0; p < TEST_PATTERNS; p++) {
       const form f = drawn_form(&random, (test_pattern)p);
       compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6", 4);
+      compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6,overlap=3", 4);
+      compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6,packed=1", 4);
       compare(&f, "block", "block-streamed", 1);
     }
 }
@@ -79,6 +81,25 @@ Test(stream, nothing_and_one_row) {
 Test(stream, as_many_pieces_as_panels) {
   const form f = {.pattern = TEST_FULL, .dtype = SPTRSM_C128, .uplo = SPTRSM_UPPER, .n = 100};
   compare(&f, "block:rows=16", "block-streamed:rows=16,pieces=1000", 7);
+}
+
+/* Kernels of several pieces at the same time, with more thread blocks than multiprocessors have room for. */
+Test(stream, overlapping_pieces) {
+  test_system system = test_system_make(TEST_TREE, CROWD, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  test_block B = test_block_make(CROWD, CROWD_NRHS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+  test_block_fill(&B, 3);
+  solver whole = open_solver(&system, "block", SPTRSM_N, 0);
+  for (int overlap = 2; overlap <= 8; overlap += 3) {
+    char method[80];
+    snprintf(method, sizeof method, "block-streamed:pieces=24,overlap=%d", overlap);
+    solver pieces = open_solver(&system, method, SPTRSM_N, 0);
+    cr_assert_geq(pieces_of(pieces.plan), CROWD_PIECES);
+    for (int turn = 0; turn < 3; turn++) expect_same(&whole, &pieces, &B, method);
+    close_solver(&pieces);
+  }
+  close_solver(&whole);
+  test_block_free(&B);
+  test_system_free(&system);
 }
 
 /* ---- the limit ---- */
@@ -258,6 +279,9 @@ Test(stream, plans_take_turns_where_memory_is_short) {
   const size_t block = (size_t)ORDER * NRHS * sizeof(double);
   make_set(&s, SPTRSM_F64, true);
   sptrsm_direct *apart = open_set(&context[0], &s, (size_t)1 << 30, &bytes[0]), *in_turns;
+  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_COL_MAJOR, 0), X[4];
+  test_block_fill(&B, 3);
+  for (int k = 0; k < 4; k++) X[k] = solve_set(context[0], apart, systems[k], &B);
   size_t limit = 4 * bytes[0];
   for (;; limit -= bytes[0] / 16) { /* the first limit that is too tight for work of each */
     begin_to_watch();
@@ -267,12 +291,10 @@ Test(stream, plans_take_turns_where_memory_is_short) {
     sptrsm_context_destroy(context[1]);
   }
   cr_assert_leq(bytes[1] + block, bytes[0], "%zu bytes in turns, %zu apart", bytes[1], bytes[0]);
-  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_COL_MAJOR, 0);
-  test_block_fill(&B, 3);
   for (int k = 0; k < 4; k++) {
-    test_block X = solve_set(context[0], apart, systems[k], &B), Y = solve_set(context[1], in_turns, systems[k], &B);
-    cr_assert(test_block_same_bits(&X, &Y), "system %d: other bits", (int)systems[k]);
-    test_block_free(&X);
+    test_block Y = solve_set(context[1], in_turns, systems[k], &B);
+    cr_assert(test_block_same_bits(&X[k], &Y), "system %d: other bits", (int)systems[k]);
+    test_block_free(&X[k]);
     test_block_free(&Y);
   }
   test_block_free(&B);

@@ -12,7 +12,7 @@
 #define SPTI_KERNEL(threads)                  void
 #define SPTI_KERNEL_RESIDENT(threads, blocks) void
 #define SPTI_SHARED(type, name, count)        type *const name = (type *)simt::shared_array(sizeof(type) * (count))
-#define SPTI_DYNAMIC_SHARED(type, name)       type *const name = (type *)simt::shared_array(simt::dynamic_shared)
+#define SPTI_DYNAMIC_SHARED(type, name)       type *const name = (type *)simt::shared_array(simt::dynamic_shared())
 
 namespace spti {
 
@@ -186,9 +186,9 @@ enum { NAPS = 20 }; /* fewer than on a device, since each costs the emulator as 
 inline bool left_out(protocol_step step) { return simt::left_out_step == int(step); }
 
 template <typename Kernel> int find_code(Kernel) { return 0; }
-template <typename Kernel, typename Args> int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *, const Args &args) {
-  simt::dynamic_shared = shared;
-  return simt::run(blocks, threads, [&] { kernel(args); });
+template <typename Kernel, typename Args>
+int launch(Kernel kernel, int64_t blocks, int threads, size_t shared, void *stream, const Args &args) {
+  return simt::launch(stream, {blocks, threads, shared, [kernel, args] { kernel(args); }});
 }
 
 } // namespace spti

@@ -32,7 +32,7 @@ static uint64_t add_bits(word kind, uint64_t a, uint64_t b) {
 void viewer::start(const group *w, const group *b, moment now) {
   warp = w;
   block = b;
-  acquired = now;
+  acquired = begun = now;
   could_acquire = fenced = 0;
   read_stale = false;
   stale_pauses = 0;
@@ -142,8 +142,8 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
   const uint64_t newest = read_word(address, kind);
   auto found = locations.find(address);
   if (found == locations.end()) return newest;
-  if (how == access::constant) constant_written = true;
   location &l = found->second;
+  if (how == access::constant && (l.pending || l.history[size_t(l.versions - 1)].performed > by.begun)) constant_written = true;
   if (l.pending)
     for (viewer *mate : mates) perform_to(*mate, address, shared_until(by, *mate));
 

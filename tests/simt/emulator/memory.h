@@ -50,6 +50,7 @@ struct buffered_write {
 /* A lane's view of the memory. */
 struct viewer {
   const group *warp = nullptr, *block = nullptr;
+  moment begun = 0;         /* of its grid: what was written before may be read as constant */
   moment acquired = 0;      /* all writes performed up to this moment must be seen */
   moment could_acquire = 0; /* what a fence will acquire, from relaxed reads so far */
   moment fenced = 0;        /* moment of the last fence */

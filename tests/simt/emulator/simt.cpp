@@ -51,8 +51,16 @@ struct lane_state {
   unsigned batch; /* number of the batch of the next copy */
 };
 
+struct grid_state {
+  const grid *what;
+  std::vector<int> order; /* blocks not yet started, last first */
+  int live;               /* blocks that have started and not ended */
+  moment begun;           /* all that was performed before is seen by its lanes */
+};
+
 struct block_state {
   group ids;
+  grid_state *of = nullptr;
   bool live = false;
   int index, running, arrived;
   std::vector<std::unique_ptr<lane_state>> lanes;
@@ -73,9 +81,8 @@ struct machine {
   memory global;
   std::string error;
   bool failed;
-  const std::function<void()> *kernel;
-  int threads, blocks;
-  std::vector<int> order; /* blocks not yet started, last first */
+  work *to_do; /* NULL: one grid only */
+  std::vector<std::unique_ptr<grid_state>> grids;
   std::vector<std::unique_ptr<block_state>> slots;
   std::vector<std::unique_ptr<lane_state>> spare_lanes;
   std::vector<warp_state *> live_warps; /* oldest first */
@@ -86,7 +93,10 @@ struct machine {
   lane_state *current;
 
   void fail(const std::string &what);
-  void start_block(block_state &);
+  bool begin(const grid *);
+  bool proceed(bool stuck);
+  grid_state *pick_grid();
+  void start_block(block_state &, grid_state &);
   void start_blocks();
   void end_block(block_state &);
   void list_live();
@@ -121,7 +131,7 @@ void give_up(std::string what) {
 }
 
 void run_lane() {
-  (*m.kernel)();
+  my_block().of->what->kernel();
   lane_state &l = me();
   if (l.warp->arrived > 0) give_up("lane " + std::to_string(l.thread % WARP) + " ended while others of its warp wait in a collective");
   if (my_block().arrived > 0) give_up("thread " + std::to_string(l.thread) + " ended while others of its block wait at a block barrier");
@@ -152,11 +162,32 @@ std::string machine::where() const {
 
 /* ---- blocks ---- */
 
-void machine::start_block(block_state &b) {
+/* Lanes are reused for other blocks, since making a stack takes longer than most kernels of the tests. */
+void fit_slot(block_state &b, int threads) {
+  while (b.lanes.size() > size_t(threads)) {
+    m.spare_lanes.push_back(std::move(b.lanes.back()));
+    b.lanes.pop_back();
+  }
+  while (b.lanes.size() < size_t(threads)) {
+    b.lanes.push_back(m.spare_lanes.empty() ? std::make_unique<lane_state>() : std::move(m.spare_lanes.back()));
+    if (!m.spare_lanes.empty()) m.spare_lanes.pop_back();
+  }
+  b.warps.resize(size_t(threads / WARP));
+  b.views.clear();
+  for (auto &w : b.warps)
+    if (!w) w.reset(new warp_state);
+  for (auto &l : b.lanes) b.views.push_back(&l->view);
+}
+
+void machine::start_block(block_state &b, grid_state &of) {
+  const int threads = of.what->threads;
+  fit_slot(b, threads);
   b.ids = {next_id++, 0};
+  b.of = &of;
   b.live = true;
-  b.index = order.back();
-  order.pop_back();
+  b.index = of.order.back();
+  of.order.pop_back();
+  of.live++;
   b.running = threads;
   b.arrived = 0;
   b.shared.clear();
@@ -177,18 +208,28 @@ void machine::start_block(block_state &b) {
     l.arrays = 0;
     l.copies.clear();
     l.batch = 0;
-    l.view.start(&l.warp->ids, &b.ids, 0);
+    l.view.start(&l.warp->ids, &b.ids, of.begun);
     l.stack.start(lane_body);
   }
 }
 
+/* Grids do not take turns: a later one may take all slots before an earlier one has them. */
+grid_state *machine::pick_grid() {
+  std::vector<grid_state *> waiting;
+  for (auto &g : grids)
+    if (!g->order.empty()) waiting.push_back(g.get());
+  if (waiting.size() < 2) return waiting.empty() ? nullptr : waiting[0];
+  return random.one_in(2) ? waiting.back() : waiting[random.below(waiting.size())];
+}
+
 void machine::start_blocks() {
   bool changed = false;
-  for (auto &b : slots)
-    if (!b->live && !order.empty()) {
-      start_block(*b);
-      changed = true;
-    }
+  for (auto &b : slots) {
+    grid_state *g = b->live ? nullptr : pick_grid();
+    if (!g) continue;
+    start_block(*b, *g);
+    changed = true;
+  }
   if (changed) list_live();
 }
 
@@ -197,6 +238,13 @@ void machine::end_block(block_state &b) {
   for (const block_state::array &a : b.shared) global.forget(b.views, a.words.get(), a.bytes);
   for (viewer *v : b.views) global.retire(*v);
   list_live();
+  grid_state &g = *b.of;
+  if (--g.live == 0 && g.order.empty()) {
+    const grid *what = g.what;
+    grids.erase(std::find_if(grids.begin(), grids.end(), [&](const auto &other) { return other.get() == &g; }));
+    global.perform_all();
+    if (to_do) to_do->done(what);
+  }
   start_blocks();
 }
 
@@ -276,75 +324,67 @@ schedule schedule::from_seed(uint64_t seed) {
 void use(const schedule &s) { m.plan = s; }
 const std::string &error() { return m.error; }
 int left_out_step = 0;
-size_t dynamic_shared = 0;
 
-/* Lanes are reused for other blocks, since making a stack takes longer than most kernels of the tests. */
-static void take_lanes_back() {
-  for (auto &slot : m.slots) {
-    std::move(slot->lanes.begin(), slot->lanes.end(), std::back_inserter(m.spare_lanes));
-    slot->lanes.clear();
-  }
-}
-
-static std::unique_ptr<lane_state> spare_lane() {
-  if (m.spare_lanes.empty()) return std::make_unique<lane_state>();
-  std::unique_ptr<lane_state> l = std::move(m.spare_lanes.back());
-  m.spare_lanes.pop_back();
-  return l;
-}
-
-static void make_slots(int threads) {
-  const size_t count = size_t(std::min(m.plan.resident_blocks, std::max(m.blocks, 1)));
-  take_lanes_back();
-  m.slots.resize(count);
+static void make_slots(int count) {
   for (auto &slot : m.slots) {
     if (!slot) slot.reset(new block_state);
-    block_state &b = *slot;
-    b.live = false;
-    b.lanes.resize(size_t(threads));
-    b.warps.resize(size_t(threads / WARP));
-    b.views.clear();
-    for (auto &w : b.warps)
-      if (!w) w.reset(new warp_state);
-    for (auto &l : b.lanes) {
-      l = spare_lane();
-      b.views.push_back(&l->view);
-    }
+    slot->live = false;
   }
+  for (size_t k = size_t(count); k < m.slots.size(); k++) fit_slot(*m.slots[k], 0);
+  m.slots.resize(size_t(count));
+  for (auto &slot : m.slots)
+    if (!slot) slot.reset(new block_state);
 }
 
-static void choose_order() {
-  m.order.clear();
-  for (int b = 0; b < m.blocks; b++) m.order.push_back(m.blocks - 1 - b);
-  if (m.plan.start == start_order::descending) std::reverse(m.order.begin(), m.order.end());
-  if (m.plan.start == start_order::random)
-    for (size_t i = m.order.size(); i > 1; i--) std::swap(m.order[i - 1], m.order[m.random.below(i)]);
+/* False: such a launch is an error. */
+bool machine::begin(const grid *what) {
+  if (what->blocks < 0 || what->blocks > INT32_MAX || what->threads <= 0 || what->threads % WARP != 0 || what->threads > 1024) {
+    fail("launch of " + std::to_string(what->blocks) + " blocks of " + std::to_string(what->threads) + " threads");
+    return false;
+  }
+  if (what->blocks == 0) {
+    if (to_do) to_do->done(what);
+    return true;
+  }
+  grids.emplace_back(new grid_state{what, {}, 0, global.now()});
+  std::vector<int> &order = grids.back()->order;
+  for (int b = 0; b < int(what->blocks); b++) order.push_back(int(what->blocks) - 1 - b);
+  if (plan.start == start_order::descending) std::reverse(order.begin(), order.end());
+  if (plan.start == start_order::random)
+    for (size_t i = order.size(); i > 1; i--) std::swap(order[i - 1], order[random.below(i)]);
+  start_blocks();
+  return true;
 }
 
-int run(int64_t blocks, int threads, const std::function<void()> &kernel) {
-  emulated_gpu_launches++;
+/* Takes a step beside the lanes; false: there is none. */
+bool machine::proceed(bool stuck) {
+  const grid *next = nullptr;
+  if (!to_do || !to_do->proceed(stuck, &next)) return false;
+  return !next || begin(next);
+}
+
+static void prepare(int slots, work *to_do) {
   m.failed = false;
   m.error.clear();
   m.current = nullptr;
-  if (blocks < 0 || blocks > INT32_MAX || threads <= 0 || threads % WARP != 0 || threads > 1024) {
-    m.fail("launch of " + std::to_string(blocks) + " blocks of " + std::to_string(threads) + " threads");
-    return LAUNCH_FAILED;
-  }
   m.random.seed(m.plan.seed);
   m.global.start(&m.random, m.plan.stale_percent);
-  m.kernel = &kernel;
-  m.blocks = int(blocks);
-  m.threads = threads;
+  m.to_do = to_do;
   m.next_id = 1;
   m.steps = m.idle = m.turn = 0;
-  make_slots(threads);
-  choose_order();
+  m.grids.clear();
   m.live_warps.clear();
   m.live_views.clear();
-  m.start_blocks();
-  while (!m.live_warps.empty() && !m.failed) {
-    warp_state *w = m.pick_warp();
+  make_slots(slots);
+}
+
+static int go_on() {
+  while (!m.failed) {
+    m.proceed(false);
+    warp_state *w = m.live_warps.empty() ? nullptr : m.pick_warp();
     if (w) m.run_warp(*w);
+    else if (m.proceed(true)) continue;
+    else if (m.live_warps.empty()) break;
     else m.wake_or_fail();
     if (m.random.one_in(m.plan.drain_one_in)) m.global.perform_one(m.live_views);
   }
@@ -353,12 +393,26 @@ int run(int64_t blocks, int threads, const std::function<void()> &kernel) {
   return m.failed ? LAUNCH_FAILED : 0;
 }
 
+int run(const grid &one) {
+  emulated_gpu_launches++;
+  prepare(int(std::min<int64_t>(m.plan.resident_blocks, std::max<int64_t>(one.blocks, 1))), nullptr);
+  return m.begin(&one) ? go_on() : LAUNCH_FAILED;
+}
+
+int run(int64_t blocks, int threads, const std::function<void()> &kernel) { return run({blocks, threads, 0, kernel}); }
+
+int run_together(work &to_do, int more) {
+  prepare(m.plan.resident_blocks + more, &to_do);
+  return go_on();
+}
+
 /* ---- for kernels ---- */
 
 int thread_in_block() { return me().thread; }
-int threads_per_block() { return m.threads; }
+int threads_per_block() { return my_block().of->what->threads; }
 int block_in_grid() { return my_block().index; }
-int blocks_per_grid() { return m.blocks; }
+int blocks_per_grid() { return int(my_block().of->what->blocks); }
+size_t dynamic_shared() { return my_block().of->what->shared; }
 
 /* The k-th array that a lane declares is the block's k-th array. It is filled with a pattern that no kernel expects. */
 void *shared_array(size_t bytes) {
@@ -468,9 +522,9 @@ void warp_barrier() { meet(collective::barrier, 0); }
 void block_barrier() {
   lane_state &l = me();
   block_state &b = my_block();
-  if (b.running != m.threads) give_up("a thread waits at a block barrier for one that has ended");
+  if (b.running != threads_per_block()) give_up("a thread waits at a block barrier for one that has ended");
   l.status = state::in_block_barrier;
-  if (++b.arrived < m.threads) {
+  if (++b.arrived < threads_per_block()) {
     yield();
     return;
   }

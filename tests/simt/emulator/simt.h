@@ -46,10 +46,31 @@ void use(const schedule &);
 const std::string &error(); /* of the last run, with its seed; empty if there was none */
 extern int left_out_step;   /* spti::protocol_step that kernels leave out, 0: none */
 
-extern size_t dynamic_shared; /* bytes of the next run's SPTI_DYNAMIC_SHARED */
+struct grid {
+  int64_t blocks;
+  int threads;
+  size_t shared; /* bytes of SPTI_DYNAMIC_SHARED of a block */
+  std::function<void()> kernel;
+};
 
 enum { LAUNCH_FAILED = 719 };
-int run(int64_t blocks, int threads, const std::function<void()> &kernel); /* 0 or LAUNCH_FAILED */
+int run(const grid &); /* 0 or LAUNCH_FAILED */
+int run(int64_t blocks, int threads, const std::function<void()> &kernel);
+
+/* What happens at the same time: grids that begin while others run, and copies between them. */
+class work {
+public:
+  virtual ~work() = default;
+  /* Takes a step, and gives the grid that begins by it, if one does. False: no step is taken, which, if the device is idle, means that none
+   * is left. */
+  virtual bool proceed(bool idle, const grid **begins) = 0;
+  virtual void done(const grid *) = 0; /* all its writes are performed */
+};
+/* Until no step is left. `more`: blocks that are resident beside those of the schedule. */
+int run_together(work &, int more);
+
+/* streams.cpp. Launches at once, unless the stream is one of those of runtime/cuda_runtime_api.h: then the grid is queued there. */
+int launch(void *stream, const grid &);
 
 /* ---- for kernels, through device.h ---- */
 
@@ -57,6 +78,7 @@ int thread_in_block();
 int threads_per_block();
 int block_in_grid();
 int blocks_per_grid();
+size_t dynamic_shared();
 void *shared_array(size_t bytes);
 uint64_t read(const void *, word, access);
 void write(void *, word, uint64_t bits, bool add, access);

@@ -51,16 +51,15 @@ static int32_t rows_for(const spti_joined *s, int32_t width) {
   return (int32_t)((values + width - 1) / width);
 }
 
-/* A block for blocks in host memory is counted in any case. */
+/* The panel of the pipelines, that of the batch, and one for blocks in host memory, which is counted in any case. */
 sptrsm_status spti_joined_workspace_bytes(size_t *out, void *owner, int32_t panel) {
   const sptrsm_batch *b = owner;
   const spti_joined *s = b->state;
   const int32_t rows = rows_for(s, panel);
-  size_t panels, joined, own, shared;
-  SPTI_TRY(spti_panels_bytes(&panels, b->context, rows, b->dtype, panel, &b->options)); /* two blocks */
-  SPTI_TRY(spti_bytes(&joined, (int64_t)rows * panel, sptrsm_dtype_bytes(b->dtype), "joined panel"));
+  size_t panels, own, shared;
+  SPTI_TRY(spti_bytes(&panels, (int64_t)rows * panel, 3 * sptrsm_dtype_bytes(b->dtype), "panels of a batch"));
   SPTI_TRY(work_bytes(&own, &shared, s, panel));
-  *out = panels + joined + own + shared;
+  *out = panels + own + shared;
   return SPTRSM_OK;
 }
 

@@ -41,10 +41,10 @@ size_t spti_block_lay_out_tiles(spti_block_values_args *args, int32_t **herald, 
   args->step = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof *args->step);
   args->step_ready = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof *args->step_ready);
   *herald = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof **herald);
-  args->tile = spti_carve(&c, totals[SPTI_BLOCK_TILES], tile);
   args->triangle = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
   args->inverse = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
   args->near = spti_carve(&c, totals[SPTI_BLOCK_NEAR_TILES], tile);
+  args->tile = spti_carve(&c, totals[SPTI_BLOCK_TILES], tile); /* last: streamed/packed.c */
   return c.used;
 }
 

@@ -41,8 +41,10 @@ void spti_block_analysis_free(spti_block_analysis *, const sptrsm_plan *);
 /* Its parts, for panels of which only a range is on the device (streamed/). A range has panels 0 to count - 1 and the pointers of its view
  * are those of the whole view, as far as its rows go: places, lines and columns keep their numbers, entries count from its first. */
 spti_block_settings spti_block_defaults(void);
-/* Reads the parameters of a variant; `more` is one beside those of block, or NULL. */
-sptrsm_status spti_block_parse(const char *method, spti_block_settings *, int32_t *tile, const spti_setting *more, const char *text);
+/* Reads the parameters of a variant. more [more_count]: beside those of block. */
+enum { SPTI_BLOCK_SETTINGS_MORE = 3 /* at most */ };
+sptrsm_status spti_block_parse(const char *method, spti_block_settings *, int32_t *tile, const spti_setting *more, int more_count,
+                               const char *text);
 sptrsm_status spti_block_check_device(const sptrsm_context *);
 sptrsm_status spti_block_check_window(const spti_block_settings *, int32_t n);
 spti_block_values_args spti_block_args(const spti_block_settings *, const spti_view *, int32_t count); /* without arrays */

@@ -27,10 +27,12 @@ extern const spti_grouping spti_block_grouping; /* grouped.c */
 typedef struct {
   void *memory; /* as in spti_block_solve_args, as are the others */
   int64_t ld;
-  bool backward;
+  bool backward, together;
+  int32_t tickets; /* of launches so far, if they solve together; each adds its own */
   spti_syncfree sync;
+  void *stream;
 } spti_block_work;
-sptrsm_status spti_block_solve_panels(const spti_block_state *, const sptrsm_plan *, const spti_block_work *, const spti_transfer *);
+sptrsm_status spti_block_solve_panels(const spti_block_state *, const sptrsm_plan *, spti_block_work *, const spti_transfer *);
 /* The same in two work blocks that refill each other. */
 sptrsm_status spti_block_solve_in(const spti_block_state *, bool backward, const sptrsm_plan *, spti_two_blocks *, const spti_transfer *);
 

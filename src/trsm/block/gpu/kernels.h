@@ -70,9 +70,11 @@ typedef struct {
   spti_block_panels panels;
   int32_t backward; /* place s is row n-1-s, not row s */
   spti_transfer between;
-  void *work;         /* two blocks of n rows, by place (core/two_blocks/two_blocks.cuh) */
-  int64_t ld;         /* of the work blocks: at least between.width, and even unless it is 1; a row has less than 2^31 bytes */
-  int32_t tile;       /* right-hand sides of a thread block: 8, 16 or 32 (complex: 16 at most); tiles * count < 2^31 */
+  void *work;       /* two blocks of n rows, by place (core/two_blocks/two_blocks.cuh) */
+  int64_t ld;       /* of the work blocks: at least between.width, and even unless it is 1; a row has less than 2^31 bytes */
+  int32_t tile;     /* right-hand sides of a thread block: 8, 16 or 32 (complex: 16 at most); tiles * count < 2^31 */
+  int32_t together; /* one of several launches of a solve, with tickets that begin at first_ticket (two_blocks.cuh) */
+  int32_t first_ticket;
   spti_syncfree sync; /* control: [SPTI_TWO_BLOCKS_CONTROL_WORDS], as spti_two_blocks_start_launch or the last solve left it */
 } spti_block_solve_args;
 

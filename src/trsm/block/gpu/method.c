@@ -31,17 +31,20 @@ spti_block_settings spti_block_defaults(void) {
       .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = SPTI_BLOCK_WINDOW, .bound = 2, .refine = 1000000};
 }
 
-sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32_t *tile, const spti_setting *more, const char *text) {
+sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32_t *tile, const spti_setting *more, int more_count,
+                               const char *text) {
   spti_setting known[] = {{"rows", &s->rows, 16, SPTI_BLOCK_ROWS, NULL},
                           {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
                           {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL},
                           {"bound", &s->bound, 0, INT32_MAX, NULL},
                           {"refine", &s->refine, 0, INT32_MAX, NULL},
                           {"tile", tile, 8, 32, NULL},
-                          {NULL, NULL, 0, 0, NULL}};
-  const int count = (int)(sizeof known / sizeof *known);
-  if (more) known[count - 1] = *more;
-  SPTI_TRY(spti_variant_parse(method, text, known, more ? count : count - 1));
+                          {0},
+                          {0},
+                          {0}};
+  const int own = (int)(sizeof known / sizeof *known) - SPTI_BLOCK_SETTINGS_MORE;
+  for (int k = 0; k < more_count; k++) known[own + k] = more[k];
+  SPTI_TRY(spti_variant_parse(method, text, known, own + more_count));
   if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: least=%d is above rows=%d", method, s->least, s->rows);
   if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: window=%d is not a multiple of 64", method, s->window);
   if (*tile & (*tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: tile=%d is not 8, 16 or 32", method, *tile);
@@ -59,7 +62,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   spti_block_settings set = spti_block_defaults();
   int32_t tile = 0;
   state *s;
-  SPTI_TRY(spti_block_parse("block", &set, &tile, NULL, plan->variant));
+  SPTI_TRY(spti_block_parse("block", &set, &tile, NULL, 0, plan->variant));
   SPTI_TRY(spti_block_check_device(plan->context));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block state"));
   *s = (state){0};

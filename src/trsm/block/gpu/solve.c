@@ -42,25 +42,29 @@ static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t w
   return best;
 }
 
-sptrsm_status spti_block_solve_panels(const spti_block_state *s, const sptrsm_plan *plan, const spti_block_work *work,
+sptrsm_status spti_block_solve_panels(const spti_block_state *s, const sptrsm_plan *plan, spti_block_work *work,
                                       const spti_transfer *between) {
   spti_block_solve_args args = {.panels = s->panels,
                                 .backward = work->backward,
                                 .between = *between,
                                 .work = work->memory,
                                 .ld = work->ld,
+                                .together = work->together,
+                                .first_ticket = work->tickets,
                                 .sync = work->sync,
                                 .tile = tile_for(s, plan->view.dtype, between->width)};
-  if (args.panels.count >= INT32_MAX / ((between->width + args.tile - 1) / args.tile))
+  const int32_t tiles = (between->width + args.tile - 1) / args.tile;
+  if (args.panels.count >= (INT32_MAX - work->tickets) / tiles)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: %d panels times %d right-hand sides are beyond 32 bits; use smaller panels",
                      args.panels.count, between->width);
-  SPTI_CUDA(spti_block_solve_launch(&args, plan->view.dtype, plan->context->stream));
+  SPTI_CUDA(spti_block_solve_launch(&args, plan->view.dtype, work->stream));
+  if (work->together) work->tickets += args.panels.count * tiles;
   return SPTRSM_OK;
 }
 
 sptrsm_status spti_block_solve_in(const spti_block_state *s, bool backward, const sptrsm_plan *plan, spti_two_blocks *w,
                                   const spti_transfer *between) {
-  spti_block_work work = {.memory = w->memory, .backward = backward};
+  spti_block_work work = {.memory = w->memory, .backward = backward, .stream = plan->context->stream};
   SPTI_TRY(spti_two_blocks_ready(&work.sync, w, plan, between->width));
   work.ld = w->ld;
   return spti_block_solve_panels(s, plan, &work, between);

@@ -197,7 +197,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   SPTI_DYNAMIC_SHARED(double, buffers);
   SPTI_SHARED(block_shared, shared, 1);
   if (thread_in_block() == 0) {
-    shared->word = draw_ticket(a.sync, a.between.width);
+    shared->word = a.together ? draw_ticket_behind(a.sync, a.first_ticket) : draw_ticket(a.sync, a.between.width);
     shared->lost_at = INT32_MAX;
     shared->some_bad = 0;
   }

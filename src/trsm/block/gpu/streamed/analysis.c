@@ -9,8 +9,9 @@
 
 /* A piece takes this part of the memory limit: two buffers, and what new values need for a piece, are to leave most of it to right-hand
  * sides, also where L and U stream. It takes up to twice that if it holds fewer than PANELS_WORTHWHILE of the widest panels, since a kernel
- * that solves with one or two of them keeps few multiprocessors busy, and then takes longer than the copy. Without a limit, this many
- * bytes. Pieces of some megabytes are copied at full speed. */
+ * that solves with one or two of them keeps few multiprocessors busy, and then takes longer than the copy. Where kernels of several pieces
+ * run at the same time, all buffers together take as much as two of those. Without a limit, this many bytes. Pieces of some megabytes are
+ * copied at full speed. */
 enum { SHARE_OF_LIMIT = 32, PANELS_WORTHWHILE = 4, PIECE_BYTES = 64 << 20 };
 enum { TIMES_THE_MATRIX = 64, NEVER_TOO_LARGE = 1 << 28 /* bytes; both as in block's analysis */ };
 
@@ -110,14 +111,6 @@ static sptrsm_status put_values(spti_view *view, const device_memory *d, const s
   return put(plan->context, d->val, (const char *)plan->view.val + (size_t)r->begin * bytes, (size_t)r->entries * bytes);
 }
 
-static sptrsm_status put_order(device_memory *d, const spti_block_partition *f, const sptrsm_plan *plan) {
-  const size_t bytes = (size_t)plan->view.n * sizeof *f->ready_at;
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->ready_at, plan->view.n, sizeof *f->ready_at, "order of rows"));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->place_at, plan->view.n, sizeof *f->place_at, "order of rows"));
-  SPTI_TRY(put(plan->context, d->ready_at, f->ready_at, bytes));
-  return put(plan->context, d->place_at, f->place_at, bytes);
-}
-
 /* ---- how many steps and tiles a panel has ---- */
 
 typedef struct {
@@ -157,7 +150,8 @@ done:
 static sptrsm_status count_all(const counts *c, spti_streamed *s, const sptrsm_plan *plan, size_t most) {
   const int64_t entries = (int64_t)(most / sizeof *plan->view.idx);
   device_memory order = {.scratch = {.context = plan->context}};
-  sptrsm_status status = put_order(&order, &s->found, plan);
+  sptrsm_status status = spti_scratch_take(&order.scratch, &order.ready_at, plan->view.n, sizeof *order.ready_at, "order of rows");
+  if (status == SPTRSM_OK) status = put(plan->context, order.ready_at, s->found.ready_at, (size_t)plan->view.n * sizeof *order.ready_at);
   for (int32_t panel = 0, count; panel < s->found.count && status == SPTRSM_OK; panel += count) {
     count = 1;
     while (panel + count < s->found.count && range_of(&plan->view, &s->found, panel, count + 1).entries <= entries) count++;
@@ -221,7 +215,9 @@ static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, con
     return image_bytes(s, plan, s->found.count, totals) / (size_t)s->pieces;
   }
   if (plan->context->memory_limit == 0) return PIECE_BYTES;
-  const size_t share = plan->context->memory_limit / SHARE_OF_LIMIT, wide = PANELS_WORTHWHILE * widest_panel_bytes(s, plan, c);
+  const size_t share = plan->context->memory_limit / SHARE_OF_LIMIT;
+  if (s->overlap > 1) return 2 * share / (size_t)s->overlap;
+  const size_t wide = PANELS_WORTHWHILE * widest_panel_bytes(s, plan, c);
   return wide < share ? share : wide < 2 * share ? wide : 2 * share;
 }
 
@@ -309,31 +305,42 @@ static sptrsm_status make_piece(const device_memory *d, const spti_streamed *s, 
   return spti_copy_bytes(plan->context, s->image + p->at, SPTRSM_HOST, d->image, SPTRSM_CUDA, p->bytes);
 }
 
-/* What take_memory takes. */
-static void find_memory(spti_streamed *s, const sptrsm_plan *plan) {
+/* For the largest piece of each kind; returns the size. */
+static size_t carve_memory(device_memory *d, const spti_streamed *s, const sptrsm_plan *plan, char *memory) {
+  int32_t places = 0;
+  int64_t entries = 0;
   for (int32_t i = 0; i < s->piece_count; i++) {
     const range r = range_of(&plan->view, &s->found, s->piece[i].panel, s->piece[i].count);
-    if (r.end - r.first > s->places) s->places = r.end - r.first;
-    if (r.entries > s->entries) s->entries = r.entries;
+    if (r.end - r.first > places) places = r.end - r.first;
+    if (r.entries > entries) entries = r.entries;
   }
-  s->working_bytes = s->largest + 2 * (size_t)plan->view.n * sizeof(int32_t) + (size_t)(s->places + 1) * sizeof(int64_t) +
-                     (size_t)s->places * sizeof(int32_t) + (size_t)s->entries * (sizeof(int32_t) + sptrsm_dtype_bytes(plan->view.dtype));
+  spti_carver c = {.base = memory};
+  d->ready_at = spti_carve(&c, plan->view.n, sizeof *d->ready_at);
+  d->place_at = spti_carve(&c, plan->view.n, sizeof *d->place_at);
+  d->ptr = spti_carve(&c, (int64_t)places + 1, sizeof *d->ptr);
+  d->panel = spti_carve(&c, places, sizeof *d->panel);
+  d->idx = spti_carve(&c, entries, sizeof *d->idx);
+  d->val = spti_carve(&c, entries, sptrsm_dtype_bytes(plan->view.dtype));
+  d->image = spti_carve(&c, (int64_t)s->largest, 1);
+  return c.used;
 }
 
-static sptrsm_status take_memory(device_memory *d, const spti_streamed *s, const sptrsm_plan *plan) {
-  SPTI_TRY(put_order(d, &s->found, plan));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->ptr, (int64_t)s->places + 1, sizeof *d->ptr, "lines of a piece"));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->panel, s->places, sizeof *d->panel, "panels of a piece"));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->idx, s->entries, sizeof *d->idx, "entries of a piece"));
-  SPTI_TRY(spti_scratch_take(&d->scratch, &d->val, s->entries, sptrsm_dtype_bytes(plan->view.dtype), "entries of a piece"));
-  return spti_scratch_take(&d->scratch, &d->image, (int64_t)s->largest, 1, "a piece of the factor");
+static sptrsm_status make_images_in(void *memory, const spti_streamed *s, const sptrsm_plan *plan, bool has_steps) {
+  device_memory d;
+  const size_t bytes = (size_t)plan->view.n * sizeof *d.ready_at;
+  carve_memory(&d, s, plan, memory);
+  SPTI_TRY(put(plan->context, d.ready_at, s->found.ready_at, bytes));
+  SPTI_TRY(put(plan->context, d.place_at, s->found.place_at, bytes));
+  for (int32_t i = 0; i < s->piece_count; i++) SPTI_TRY(make_piece(&d, s, plan, &s->piece[i], has_steps));
+  return SPTRSM_OK;
 }
 
 static sptrsm_status make_images(const spti_streamed *s, const sptrsm_plan *plan, bool has_steps) {
-  device_memory d = {.scratch = {.context = plan->context}};
-  sptrsm_status status = take_memory(&d, s, plan);
-  for (int32_t i = 0; i < s->piece_count && status == SPTRSM_OK; i++) status = make_piece(&d, s, plan, &s->piece[i], has_steps);
-  spti_scratch_drop(&d.scratch);
+  void *memory;
+  if (s->lent) return make_images_in(s->lent->memory, s, plan, has_steps);
+  SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)s->working_bytes, 1, "a piece of the factor"));
+  const sptrsm_status status = make_images_in(memory, s, plan, has_steps);
+  spti_free(plan->context, memory);
   return status;
 }
 
@@ -342,12 +349,13 @@ static sptrsm_status make_images(const spti_streamed *s, const sptrsm_plan *plan
 static sptrsm_status make(spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
   SPTI_TRY(count_all(c, s, plan, plan->context->memory_limit > 0 ? plan->context->memory_limit / SHARE_OF_LIMIT : PIECE_BYTES));
   SPTI_TRY(cut_pieces(s, plan, c));
-  find_memory(s, plan);
+  s->working_bytes = carve_memory(&(device_memory){0}, s, plan, NULL);
   void *image;
   SPTI_TRY(spti_gpu_host_alloc(plan->context, &image, s->bytes));
   s->image = image;
   SPTI_TRY(describe_all(s, plan, c));
-  return make_images(s, plan, false);
+  SPTI_TRY(make_images(s, plan, false));
+  return s->packs ? spti_streamed_pack(s, plan) : SPTRSM_OK;
 }
 
 sptrsm_status spti_streamed_make(spti_streamed *s, const sptrsm_plan *plan) {
@@ -368,11 +376,13 @@ done:
 /* Copies of the old images may still be queued. */
 sptrsm_status spti_streamed_update(spti_streamed *s, const sptrsm_plan *plan) {
   SPTI_TRY(spti_gpu_wait(plan->context));
-  return plan->view.n > 0 ? make_images(s, plan, true) : SPTRSM_OK;
+  if (plan->view.n > 0) SPTI_TRY(make_images(s, plan, true));
+  return s->packs ? spti_streamed_pack(s, plan) : SPTRSM_OK;
 }
 
 void spti_streamed_free(spti_streamed *s) {
   spti_gpu_host_free(s->image);
+  spti_gpu_host_free(s->packed);
   spti_host_free(s->piece);
   spti_block_partition_free(&s->found);
 }

@@ -1,5 +1,6 @@
 /* method.c -- block-streamed: `block` with the factor in page-locked host memory. Its panels come to the device in pieces, once for each
- * panel of right-hand sides: while the kernel of `block` solves with one piece, the next one is copied to the other of two buffers.
+ * panel of right-hand sides: while the kernel of `block` solves with one piece, the next one is copied to the other of two buffers; or,
+ * with overlap=N, the kernels of the pieces in N buffers run at the same time.
  * x(P,:) = inv(T(P,P)) (b(P,:) - sum of T(P,j) x(j,:)) for the panels P of a piece; the solutions of earlier pieces are there already.
  * Source: supernodal solves [davis2006, chapters 4 and 8], as `block`; what differs is where the factor is.
  * Wins: factors beyond the memory of the device, with many right-hand sides. Loses: wherever the factor fits into device memory, since the
@@ -19,10 +20,12 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   spti_streamed *s;
   SPTI_TRY(spti_block_check_device(plan->context));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block-streamed state"));
-  *s = (spti_streamed){.set = spti_block_defaults()};
+  *s = (spti_streamed){.set = spti_block_defaults(), .overlap = 1};
   plan->state = s;
-  const spti_setting pieces = {"pieces", &s->pieces, 1, INT32_MAX, NULL};
-  SPTI_TRY(spti_block_parse("block-streamed", &s->set, &s->tile, &pieces, plan->variant));
+  const spti_setting more[] = {{"pieces", &s->pieces, 1, INT32_MAX, NULL},
+                               {"overlap", &s->overlap, 1, SPTI_GPU_FEED_BUFFERS, NULL},
+                               {"packed", &s->packs, 0, 1, NULL}};
+  SPTI_TRY(spti_block_parse("block-streamed", &s->set, &s->tile, more, 3, plan->variant));
   SPTI_TRY(spti_streamed_make(s, plan));
   plan->levels = -1;
   return SPTRSM_OK;
@@ -43,17 +46,19 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   int32_t flagged[3];
   spti_streamed_flagged(flagged, s, plan);
   snprintf(info->parameters, sizeof info->parameters,
-           "pieces=%d piece_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d", s->piece_count, s->largest,
-           s->found.count, s->found.levels, stored, flagged[1], flagged[0], flagged[2]);
-  info->plan_bytes = sizeof *s + s->bytes;
+           "pieces=%d piece_bytes=%zu overlap=%d sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
+           s->piece_count, s->largest, s->overlap, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored,
+           flagged[1], flagged[0], flagged[2]);
+  info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes;
 }
 
 /* ---- per-solve state ---- */
 
-/* A block of solutions, by place, whose values are their own flags; and the two buffers. */
+/* A block of solutions, by place, whose values are their own flags; and the buffers. */
 typedef struct {
-  void *memory;     /* solutions, control words, buffers */
-  int32_t *control; /* in memory */
+  spti_streamed_memory lent; /* first */
+  void *memory;              /* solutions, control words, buffers */
+  int32_t *control;          /* in memory */
   int64_t ld;
   bool shares_work; /* the memory is the caller's, and others use it between solves */
   spti_gpu_feed *feed;
@@ -63,7 +68,12 @@ typedef struct {
   size_t solutions, control, buffer, all; /* bytes; all three begin at multiples of 256 */
 } layout;
 
+/* Pieces that take turns need two. */
+static int buffers_of(const spti_streamed *s) { return s->overlap > 1 ? s->overlap : 2; }
+
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+static size_t buffer_bytes(const spti_streamed *s) { return aligned(s->packs ? s->largest_packed + s->largest_tiles : s->largest); }
 
 /* Rows begin at multiples of 16 bytes, and the rows together fill 64-bit words. */
 static int64_t ld_of(int32_t panel) { return ((int64_t)panel + 3) / 4 * 4; }
@@ -73,47 +83,48 @@ static sptrsm_status lay_out(layout *out, const sptrsm_plan *plan, int32_t panel
   SPTI_TRY(spti_bytes(&out->solutions, (int64_t)plan->view.n * ld_of(panel), sptrsm_dtype_bytes(plan->view.dtype), "solutions"));
   out->control = aligned(out->solutions);
   out->buffer = out->control + aligned(SPTI_TWO_BLOCKS_CONTROL_WORDS * sizeof(int32_t));
-  out->all = out->buffer + 2 * aligned(s->largest);
+  out->all = out->buffer + (size_t)buffers_of(s) * buffer_bytes(s);
+  if (out->all < s->working_bytes) out->all = s->working_bytes; /* new values use it */
   return SPTRSM_OK;
 }
 
-static sptrsm_status shared_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
+static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
   layout l;
   SPTI_TRY(lay_out(&l, plan, panel));
   *out = l.all;
   return SPTRSM_OK;
 }
 
-/* New values need memory on the device while workspaces exist. */
-static size_t reserve(const sptrsm_plan *plan) {
-  return plan->context->memory_limit > 0 ? ((const spti_streamed *)plan->state)->working_bytes : 0;
-}
-
-static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  SPTI_TRY(shared_bytes(out, plan, panel));
-  *out += reserve(plan);
-  return SPTRSM_OK;
-}
-
 static void work_free(void *work, const sptrsm_plan *plan) {
   workspace *w = work;
+  spti_streamed_memory **at = &((spti_streamed *)plan->state)->lent;
+  while (*at != &w->lent) at = &(*at)->next;
+  *at = w->lent.next;
   spti_gpu_feed_free(w->feed);
   if (!w->shares_work) spti_free(plan->context, w->memory);
   spti_host_free(w);
 }
 
 static sptrsm_status create_in(void **work, const sptrsm_plan *plan, int32_t panel, void *memory, bool shares_work) {
-  const spti_streamed *s = plan->state;
+  spti_streamed *s = plan->state;
   workspace *w;
   layout l;
   SPTI_TRY(spti_two_blocks_check_width(panel));
   SPTI_TRY(lay_out(&l, plan, panel));
   SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "workspace"));
-  *w = (workspace){.memory = memory, .control = (int32_t *)((char *)memory + l.control), .ld = ld_of(panel), .shares_work = shares_work};
-  const sptrsm_status status = spti_gpu_feed_create(&w->feed, plan->context, (char *)memory + l.buffer, aligned(s->largest));
-  if (status == SPTRSM_OK) *work = w;
-  else spti_host_free(w);
-  return status;
+  *w = (workspace){.lent = {memory, s->lent},
+                   .memory = memory,
+                   .control = (int32_t *)((char *)memory + l.control),
+                   .ld = ld_of(panel),
+                   .shares_work = shares_work};
+  const sptrsm_status status = spti_gpu_feed_create(&w->feed, plan->context, (char *)memory + l.buffer, buffer_bytes(s), buffers_of(s));
+  if (status != SPTRSM_OK) {
+    spti_host_free(w);
+    return status;
+  }
+  s->lent = &w->lent;
+  *work = w;
+  return SPTRSM_OK;
 }
 
 static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t panel, void *memory) {
@@ -123,14 +134,14 @@ static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t
 static sptrsm_status work_create(void **work, const sptrsm_plan *plan, int32_t panel) {
   size_t bytes;
   void *memory;
-  SPTI_TRY(shared_bytes(&bytes, plan, panel));
+  SPTI_TRY(work_bytes(&bytes, plan, panel));
   SPTI_TRY(spti_alloc(plan->context, &memory, (int64_t)bytes, 1, "solutions and buffers for pieces of the factor"));
   const sptrsm_status status = create_in(work, plan, panel, memory, false);
   if (status != SPTRSM_OK) spti_free(plan->context, memory);
   return status;
 }
 
-static const spti_shared_work shared_work = {.bytes = shared_bytes, .create = shared_create, .reserve = reserve};
+static const spti_shared_work shared_work = {.bytes = work_bytes, .create = shared_create};
 
 /* The factor crosses the bus once a panel: so a panel has all right-hand sides that are expected, if a memory limit narrows it where
  * needed. */
@@ -146,45 +157,62 @@ static int32_t panel_width(const sptrsm_plan *plan) {
 
 static sptrsm_status send(workspace *w, const spti_streamed *s, int32_t k) {
   if (k >= s->piece_count) return SPTRSM_OK;
-  return spti_gpu_feed_send(w->feed, k, s->image + s->piece[k].at, s->piece[k].bytes);
+  const spti_streamed_piece *p = &s->piece[k];
+  if (s->packs) return spti_gpu_feed_send(w->feed, k, s->packed + p->packed_at, p->packed_bytes);
+  return spti_gpu_feed_send(w->feed, k, s->image + p->at, p->bytes);
 }
 
-static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t k, const spti_block_work *in,
-                                 const spti_transfer *between) {
+/* Pieces take turns; or the kernel of a piece begins when all thread blocks of earlier pieces have started, and waits for what they have
+ * not solved yet. */
+static sptrsm_status open_gate(const sptrsm_plan *plan, workspace *w, int32_t k, const spti_block_work *in) {
+  const spti_two_blocks_gate_args gate = {w->control, in->tickets};
+  if (((const spti_streamed *)plan->state)->overlap == 1) return spti_gpu_feed_in_turn(w->feed, k);
+  if (k > 0) SPTI_CUDA(spti_two_blocks_gate_launch(&gate, in->stream));
+  return SPTRSM_OK;
+}
+
+static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t k, spti_block_work *in, const spti_transfer *between) {
   const spti_streamed *s = plan->state;
   spti_block_state piece;
-  void *image;
-  SPTI_TRY(spti_gpu_feed_take(&image, w->feed, plan->context, k));
+  void *image = spti_gpu_feed_take(&in->stream, w->feed, k);
   spti_streamed_state(&piece, s, plan, &s->piece[k], image);
-  SPTI_TRY(spti_block_solve_panels(&piece, plan, in, between));
-  return spti_gpu_feed_done(w->feed, plan->context, k);
+  if (s->packs) {
+    void *tile;
+    SPTI_TRY(spti_streamed_unpack(&tile, s, plan, &s->piece[k], image, in->stream));
+    piece.panels.tile = tile;
+  }
+  SPTI_TRY(open_gate(plan, w, k, in));
+  return spti_block_solve_panels(&piece, plan, in, between);
 }
 
-/* The kernel of `block` changes between two work blocks by the sign of the ticket word, and refills the other one as far as it is dirty.
- * Here there is one, filled before the first piece: each piece begins with ticket 0, and the other block is never dirty. */
+/* The kernel of `block` changes between two work blocks. Here there is one, filled before the first piece, and one count of tickets. The
+ * next copy to a buffer is queued behind the piece that follows the one in it, since that piece may wait for all that the buffer's stream
+ * has. */
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
   const spti_streamed *s = plan->state;
   workspace *w = work;
-  int32_t *control = w->control;
+  const int32_t ahead = buffers_of(s) - 1;
   const int64_t bytes = plan->view.n * w->ld * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
-  const spti_two_blocks_args start = {control, w->memory, bytes / (int64_t)sizeof(int64_t)};
-  const spti_block_work in = {
-      .memory = w->memory, .ld = w->ld, .backward = plan->view.backward, .sync = spti_gpu_syncfree(plan->context, control)};
-  for (int k = 0; w->shares_work && k < 2; k++) SPTI_TRY(spti_gpu_feed_done(w->feed, plan->context, k));
-  SPTI_TRY(send(w, s, 0));
-  SPTI_TRY(send(w, s, 1));
+  const spti_two_blocks_args start = {w->control, w->memory, bytes / (int64_t)sizeof(int64_t)};
+  spti_block_work in = {.memory = w->memory,
+                        .ld = w->ld,
+                        .backward = plan->view.backward,
+                        .together = true,
+                        .sync = spti_gpu_syncfree(plan->context, w->control)};
   SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));
+  if (w->shares_work) SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context)); /* the buffers were others' */
+  for (int32_t k = 0; k < ahead; k++) SPTI_TRY(send(w, s, k));
+  if (!w->shares_work) SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context));
   for (int32_t k = 0; k < s->piece_count; k++) {
-    if (k > 0) SPTI_TRY(spti_gpu_zero(plan->context, control + SPTI_SYNCFREE_TICKET, sizeof *control));
     SPTI_TRY(solve_piece(plan, w, k, &in, between));
-    SPTI_TRY(send(w, s, k + 2));
+    SPTI_TRY(send(w, s, k + ahead));
   }
-  return SPTRSM_OK;
+  return spti_gpu_feed_end(w->feed, plan->context);
 }
 
 const spti_method spti_method_block_streamed = {
     .name = "block-streamed",
-    .summary = "block with the factor in host memory, in pieces through two buffers on the device",
+    .summary = "block with the factor in host memory, in pieces through buffers on the device",
     .cite = "davis2006",
     .place = SPTRSM_CUDA,
     .wants = SPTI_PULL,

@@ -5,6 +5,7 @@
 
 #include "trsm/block/gpu/analysis.h"
 #include "trsm/block/gpu/block.h"
+#include "trsm/block/gpu/streamed/kernels.h"
 #include "trsm/block/gpu/streamed/partition.h"
 
 /* A run of panels. Its image has the first places of its panels, then the arrays of analysis.h by panels and by steps and tiles. */
@@ -13,29 +14,45 @@ typedef struct {
   int32_t levels;       /* an estimate of the length of its longest chain of panels */
   int64_t totals[SPTI_BLOCK_TOTALS];
   size_t at, bytes; /* of the image in spti_streamed.image */
+  size_t packed_at, packed_bytes;
+  int64_t values; /* of its tiles without missing entries */
 } spti_streamed_piece;
+
+/* Device memory of a workspace, of working_bytes or more. */
+typedef struct spti_streamed_memory {
+  void *memory;
+  struct spti_streamed_memory *next;
+} spti_streamed_memory;
 
 typedef struct {
   spti_block_settings set;
-  int32_t tile;   /* right-hand sides of a thread block, or 0 (block.h) */
-  int32_t pieces; /* at least this many; 0: by the room on the device */
+  int32_t tile;    /* right-hand sides of a thread block, or 0 (block.h) */
+  int32_t pieces;  /* at least this many; 0: by the room on the device */
+  int32_t overlap; /* pieces whose kernels run at the same time */
   spti_block_partition found;
   spti_streamed_piece *piece; /* [piece_count] */
   int32_t piece_count;
-  int32_t places;       /* the most of a piece */
-  int64_t entries;      /* likewise */
-  size_t working_bytes; /* of device memory, for the time of an analysis or of new values */
-  size_t largest;       /* bytes of the largest piece */
-  char *image;          /* page-locked */
-  size_t bytes;         /* of image */
-  int64_t tiles;        /* of all pieces, with those of diagonal blocks */
+  size_t working_bytes; /* of device memory, for the time of an analysis or of new values, which use that of a workspace if there is one */
+  spti_streamed_memory *lent;
+  size_t largest;                                     /* bytes of the largest piece */
+  char *image;                                        /* page-locked */
+  size_t bytes;                                       /* of image */
+  int32_t packs;                                      /* images cross the bus packed (packed.c) */
+  char *packed;                                       /* page-locked; NULL unless packs */
+  size_t packed_bytes, largest_packed, largest_tiles; /* of packed, of the largest packed image, of the largest array of tiles */
+  int64_t tiles;                                      /* of all pieces, with those of diagonal blocks */
 } spti_streamed;
 
-/* Makes all but set, tile and pieces, of plan->view in host memory. On the device it takes the lines and the image of one piece at a time.
- * After a failure, too, call spti_streamed_free. */
+/* Makes all but set, tile, pieces and overlap, of plan->view in host memory. On the device it takes the lines and the image of one piece at
+ * a time. After a failure, too, call spti_streamed_free. */
 sptrsm_status spti_streamed_make(spti_streamed *, const sptrsm_plan *);
 sptrsm_status spti_streamed_update(spti_streamed *, const sptrsm_plan *); /* new values, same pattern */
 void spti_streamed_free(spti_streamed *);
+/* Packs the images, which are made, anew. */
+sptrsm_status spti_streamed_pack(spti_streamed *, const sptrsm_plan *);
+/* Queues the unpacking of the tiles of a piece whose packed image is in a buffer of largest_packed + largest_tiles bytes; *tile: where. */
+sptrsm_status spti_streamed_unpack(void **tile, const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *, void *buffer,
+                                   void *stream);
 /* What the solve kernel needs of a piece whose image lies at `image`. */
 void spti_streamed_state(spti_block_state *out, const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *, void *image);
 void spti_streamed_flagged(int32_t out[3], const spti_streamed *, const sptrsm_plan *); /* substituted, refined, apart */

@@ -1,0 +1,142 @@
+/* block_streamed.c -- kernels of `block-streamed` that run at the same time, beside copies to their buffers, under many schedules: the bits
+ * are those of `block`; lost dependencies end all kernels; and what a solve launches. */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+
+#include "core/stream/stream.h"
+#include "core/context/context.h"
+#include "trsm/block/gpu/streamed/streamed.h"
+
+enum { SCHEDULES = 24, ROWS = 120, COLUMNS = 11, PIECES = 9 };
+
+static void name_of(char out[80], int overlap, int pieces) {
+  snprintf(out, 80, "block-streamed:rows=16,least=3,pieces=%d,overlap=%d", pieces, overlap);
+}
+
+/* Chains of panels through all pieces (FULL), and pieces that can be solved side by side (TREE). */
+Test(simt_block_streamed, bits_under_many_schedules) {
+  static const test_pattern patterns[] = {TEST_FULL, TEST_TREE};
+  for (uint64_t seed = 1; seed <= SCHEDULES; seed++) {
+    char method[80];
+    test_system system =
+        test_system_make(patterns[seed % 2], ROWS, SPTRSM_CSR, SPTRSM_F64, seed % 3 ? SPTRSM_LOWER : SPTRSM_UPPER, TEST_NONUNIT, seed);
+    test_block B = test_block_make(ROWS, COLUMNS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+    test_block_fill(&B, seed);
+    name_of(method, 1 + (int)(seed % 8), PIECES);
+    if (seed / 2 % 2) strcat(method, ",packed=1");
+    solver whole = open_solver(&system, "block:rows=16,least=3", SPTRSM_N, 0), pieces = open_solver(&system, method, SPTRSM_N, 0);
+    emulated_gpu_use_schedule(seed);
+    cr_assert_geq(pieces_of(pieces.plan), 6);
+    for (int turn = 0; turn < 2; turn++) expect_same(&whole, &pieces, &B, method);
+    close_solver(&whole);
+    close_solver(&pieces);
+    test_block_free(&B);
+    test_system_free(&system);
+  }
+}
+
+/* A factor set whose triangles use one memory in turns; blocks in host memory of both layouts, which pass in parts. */
+Test(simt_block_streamed, sets_that_share_buffers) {
+  static set s;
+  make_set(&s, SPTRSM_F64, true);
+  for (uint64_t seed = 1; seed <= 6; seed++) {
+    test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, seed % 2 ? SPTRSM_COL_MAJOR : SPTRSM_ROW_MAJOR, 3);
+    test_block_fill(&B, seed);
+    sptrsm_context *context[2];
+    sptrsm_direct *whole, *tight;
+    sptrsm_info L = {.size = sizeof L}, U = L;
+    char method[80];
+    sptrsm_options options;
+    sptrsm_options_init(&options);
+    options.method = "block:rows=16,least=3";
+    context[0] = open_context(0);
+    ok(sptrsm_direct_create(&whole, context[0], &s.f, &options));
+    ok(sptrsm_direct_info(&L, &U, whole));
+    name_of(method, 2 + (int)(seed % 4), PIECES);
+    if (seed / 2 % 2) strcat(method, ",packed=1");
+    options.method = method;
+    const size_t limit = L.plan_bytes + U.plan_bytes;
+    context[1] = open_context(limit);
+    ok(sptrsm_direct_create(&tight, context[1], &s.f, &options));
+    emulated_gpu_use_schedule(seed);
+    begin_to_watch();
+    for (int turn = 0; turn < 2; turn++) {
+      test_block X = solve_set(context[0], whole, SPTRSM_SYS_A, &B), Y = solve_set(context[1], tight, SPTRSM_SYS_A, &B);
+      cr_assert(test_block_same_bits(&X, &Y), "schedule %d, %s: other bits", (int)seed, method);
+      cr_assert(test_block_intact(&Y), "schedule %d, %s: wrote outside X", (int)seed, method);
+      test_block_free(&X);
+      test_block_free(&Y);
+    }
+    expect_kept(limit);
+    sptrsm_direct_destroy(whole);
+    sptrsm_direct_destroy(tight);
+    for (int k = 0; k < 2; k++) sptrsm_context_destroy(context[k]);
+    test_block_free(&B);
+  }
+  test_system_free(&s.L);
+  test_system_free(&s.U);
+}
+
+/* A panel in the middle that waits for itself: the solve ends with the row of a panel that waits in vain; later solves are right again. */
+Test(simt_block_streamed, lost_dependency) {
+  for (int overlap = 1; overlap <= 4; overlap++) {
+    char method[80];
+    test_system system = test_system_make(TEST_FULL, ROWS, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+    test_block B = test_block_make(ROWS, COLUMNS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+    test_block_fill(&B, 3);
+    name_of(method, overlap, PIECES);
+    solver whole = open_solver(&system, "block:rows=16,least=3", SPTRSM_N, 0), pieces = open_solver(&system, method, SPTRSM_N, 0);
+    const spti_streamed *s = pieces.plan->state;
+    const spti_streamed_piece *piece = &s->piece[s->piece_count / 2];
+    spti_block_state state;
+    spti_streamed_state(&state, s, pieces.plan, piece, s->image + piece->at);
+    const int32_t own = s->found.first[piece->panel];
+    int32_t *column = (int32_t *)state.panels.col, place = *column;
+    pieces.context->spin_limit = 5000;
+    emulated_gpu_use_schedule((uint64_t)overlap);
+    *column = own;
+    for (int turn = 0; turn < 2; turn++) {
+      test_block X = test_block_copy(&B);
+      int row = -1;
+      ok(sptrsm_solve(pieces.plan, NULL, NULL, &X.block, &X.block));
+      cr_assert_eq(sptrsm_context_sync(pieces.context), SPTRSM_ERR_DEVICE);
+      cr_assert_eq(sscanf(sptrsm_last_error(), "dependency never arrived (row %d", &row), 1, "%s", sptrsm_last_error());
+      cr_assert_geq(row, own, "row %d is not behind row %d", row, own);
+      test_block_free(&X);
+    }
+    *column = place;
+    pieces.context->spin_limit = SPTI_SPIN_LIMIT;
+    expect_same(&whole, &pieces, &B, method);
+    close_solver(&whole);
+    close_solver(&pieces);
+    test_block_free(&B);
+    test_system_free(&system);
+  }
+}
+
+/* A sweep launches the fill, a kernel for each piece, and where they overlap a gate before each but the first. */
+Test(simt_block_streamed, launches) {
+  test_system system = test_system_make(TEST_TREE, ROWS, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  test_block B = test_block_make(ROWS, COLUMNS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+  test_block_fill(&B, 3);
+  for (int overlap = 1; overlap <= 3; overlap++) {
+    char method[80];
+    name_of(method, overlap, PIECES);
+    solver pieces = open_solver(&system, method, SPTRSM_N, 0);
+    const int count = pieces_of(pieces.plan);
+    for (int turn = 0; turn < 2; turn++) {
+      const int64_t before = emulated_gpu_launches;
+      test_block X = test_block_copy(&B);
+      X.block.place = SPTRSM_CUDA;
+      ok(sptrsm_solve(pieces.plan, NULL, NULL, &X.block, &X.block));
+      ok(sptrsm_context_sync(pieces.context));
+      cr_assert_eq(emulated_gpu_launches - before, 1 + count + (overlap > 1 ? count - 1 : 0));
+      X.block.place = SPTRSM_HOST;
+      test_block_free(&X);
+    }
+    close_solver(&pieces);
+  }
+  test_block_free(&B);
+  test_system_free(&system);
+}
