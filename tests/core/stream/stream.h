@@ -96,7 +96,7 @@ static inline void make_set(set *s, sptrsm_dtype dtype, bool mirrored) {
   s->U = test_system_make(TEST_TREE, ORDER, SPTRSM_CSR, dtype, SPTRSM_UPPER, TEST_NONUNIT, 8);
   for (int32_t i = 0; i < ORDER; i++) {
     s->permutation[i] = (int32_t)((int64_t)i * 7 % ORDER);
-    s->scale[i] = 1 + i % 3;
+    s->scale[i] = 1 + i % 5;
   }
   sptrsm_factors_init(&s->f);
   s->f.L = &s->L.T;

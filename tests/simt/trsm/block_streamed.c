@@ -115,6 +115,34 @@ Test(simt_block_streamed, lost_dependency) {
   }
 }
 
+/* New values use the memory of a workspace, which is large enough for them also where it has one column: a dense factor in single precision
+ * has the most indices beside its panels. */
+Test(simt_block_streamed, new_values_in_the_memory_of_a_workspace) {
+  test_system system = test_system_make(TEST_FULL, 300, SPTRSM_CSR, SPTRSM_F32, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  test_block B = test_block_make(300, 1, SPTRSM_F32, SPTRSM_ROW_MAJOR, 0);
+  test_block_fill(&B, 3);
+  for (int packs = 0; packs < 2; packs++) {
+    sptrsm_options options;
+    solver whole = open_solver(&system, "block", SPTRSM_N, 0), pieces = {.context = open_context(0)};
+    sptrsm_options_init(&options);
+    options.method = packs ? "block-streamed:pieces=1,packed=1" : "block-streamed:pieces=1";
+    options.panel = 1;
+    ok(sptrsm_matrix_create(&pieces.matrix, pieces.context, &system.T, SPTRSM_COPY));
+    ok(sptrsm_plan_create(&pieces.plan, pieces.matrix, &options));
+    expect_same(&whole, &pieces, &B, options.method);
+    test_system_new_values(&system, 11 + (uint64_t)packs);
+    ok(sptrsm_matrix_set_values(whole.matrix, system.T.val));
+    const size_t before = emulated_gpu_total;
+    ok(sptrsm_matrix_set_values(pieces.matrix, system.T.val));
+    cr_assert_eq(emulated_gpu_total, before, "%zu bytes of device memory for new values", emulated_gpu_total - before);
+    expect_same(&whole, &pieces, &B, options.method);
+    close_solver(&whole);
+    close_solver(&pieces);
+  }
+  test_block_free(&B);
+  test_system_free(&system);
+}
+
 /* A sweep launches the fill, a kernel for each piece, and where they overlap a gate before each but the first. */
 Test(simt_block_streamed, launches) {
   test_system system = test_system_make(TEST_TREE, ROWS, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
