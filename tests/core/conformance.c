@@ -3,7 +3,8 @@
  *
  * Each system (pattern, order, type, operation, triangle, diagonal, format) has a number. Everything else (blocks,
  * right-hand sides, alpha, threads, panel) is drawn by a generator that starts from that number, so
- * SPTRSM_CONFORMANCE_SYSTEM=<number> repeats one system and says what it does. Built twice: CONFORMANCE_PLACE is
+ * SPTRSM_CONFORMANCE_SYSTEM=<number> repeats one system and says what it does, SPTRSM_CONFORMANCE_METHOD=<name> takes only methods whose
+ * names begin with it. Built twice: CONFORMANCE_PLACE is
  * SPTRSM_HOST or SPTRSM_CUDA. */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
