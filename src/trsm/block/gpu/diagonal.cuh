@@ -139,13 +139,11 @@ SPTI_DEVICE void multiply_once(const block_task<T, Shape> &t, const T *block, co
 }
 
 /* Whole block: e = r - triangle x, x += inverse e, in the warps that refine. q: room for x; r becomes e. As in refine_in_place the sums
- * are those of -x: a solution that is 0 has the same sign whatever the width of the tile. alone: one warp refines, and nobody needs q
- * before its solutions are there; then the others do not wait for it, and e takes the place of x. */
+ * are those of -x: a solution that is 0 has the same sign whatever the width of the tile. */
 template <typename T, typename Shape>
 SPTI_DEVICE void refine_beside(const block_task<T, Shape> &t, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape> &triangle,
-                               double *r, double *q, block_sums<T, Shape::TILES> &x, bool refines, bool alone) {
+                               double *r, double *q, block_sums<T, Shape::TILES> &x, bool refines) {
   block_sums<T, Shape::TILES> e = {};
-  if (alone && !refines) return;
   if (refines) {
     for_rows(t, x, q, [&](double *word, double &sum, int k) {
       mark_if_bad(t, k, sum);
@@ -153,20 +151,16 @@ SPTI_DEVICE void refine_beside(const block_task<T, Shape> &t, block_inverse<T, S
     });
     for_rows(t, e, r, [](double *word, double &sum, int) { sum = *word; });
   }
-  if (alone) syncwarp();
-  else syncthreads();
-  double *const to = alone ? q : r;
+  syncthreads();
   if (refines) {
     triangle.multiply(e, q);
     inverse.fetch_pair(0);
-    syncwarp();
-    for_rows(t, e, to, [](double *word, double &sum, int) { *word = -sum; });
+    for_rows(t, e, r, [](double *word, double &sum, int) { *word = -sum; });
   }
-  if (alone) syncwarp();
-  else syncthreads();
+  syncthreads();
   if (!refines) return;
-  inverse.multiply(x, to);
-  for_rows(t, x, to, [](double *, double &sum, int) { sum = -sum; });
+  inverse.multiply(x, r);
+  for_rows(t, x, r, [](double *, double &sum, int) { sum = -sum; });
 }
 
 /* The same without room for x beside r: a warp has either x or e in registers, and the other one stands in the place of r. */
@@ -195,10 +189,10 @@ SPTI_DEVICE void refine_in_place(const block_task<T, Shape> &t, block_inverse<T,
 }
 
 /* Whole block: x = inverse r, then one step of refinement in the warps that refine, those of the first strips. The first tiles of the
- * triangle are loaded long before they are needed. q: shared memory beside r, if there is room for x. alone: see refine_beside. */
+ * triangle are loaded long before they are needed. q: shared memory beside r, if there is room for x. */
 template <typename T, typename Shape>
 SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_task<T, Shape> &t, const T *block, double *r, double *q,
-                                     block_sums<T, Shape::TILES> &x, bool multiplies, bool refines, bool alone) {
+                                     block_sums<T, Shape::TILES> &x, bool multiplies, bool refines) {
   block_inverse<T, Shape> inverse(t, block);
   block_diagonal<T, Shape> triangle(a, t);
   if (refines) triangle.fetch(0);
@@ -208,7 +202,7 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
     x = {};
     inverse.multiply(x, r);
   }
-  if constexpr (Shape::CHUNK >= SPTI_BLOCK_ROWS) refine_beside(t, inverse, triangle, r, q, x, refines, alone);
+  if constexpr (Shape::CHUNK >= SPTI_BLOCK_ROWS) refine_beside(t, inverse, triangle, r, q, x, refines);
   else refine_in_place(t, inverse, triangle, r, x, refines);
 }
 

@@ -149,8 +149,7 @@ SPTI_DEVICE void solve_panel(const spti_block_solve_args &a, const block_task<T,
   block_near<T, Shape> products(a, t, near);
   if (!FITS || far == 0) syncthreads();
   if (refined > 0) {
-    multiply_and_refine(a, t, inverse_in<T, Shape>(buffers), r, q, sums, multiplies, multiplies && t.strip < refined,
-                        refined == 1 && near == 0);
+    multiply_and_refine(a, t, inverse_in<T, Shape>(buffers), r, q, sums, multiplies, multiplies && t.strip < refined);
     if (multiplies && near > 0) products.fetch(near);
   } else {
     if (multiplies) {
