@@ -159,6 +159,8 @@ Test(batch_refusals, of_values_and_items) {
   expect(sptrsm_batch_set_values(batch, &values), SPTRSM_ERR_STRUCTURE, "item 4: D_sub[3] is not zero");
   expect(sptrsm_batch_item(&item, batch, COUNT), SPTRSM_ERR_ARGUMENT, "there is no item 5 in a batch of 5");
   expect(sptrsm_batch_item(&item, batch, -1), SPTRSM_ERR_ARGUMENT, "there is no item -1");
+  expect(sptrsm_batch_item(NULL, batch, 0), SPTRSM_ERR_ARGUMENT, "out or batch is NULL");
+  expect(sptrsm_batch_item(&item, NULL, 0), SPTRSM_ERR_ARGUMENT, "out or batch is NULL");
   expect(sptrsm_batch_set_values(NULL, &values), SPTRSM_ERR_ARGUMENT, "is NULL");
   sptrsm_batch_facts facts = {.size = 0};
   expect(sptrsm_batch_info(&facts, batch), SPTRSM_ERR_ARGUMENT, "sizeof(sptrsm_batch_facts)");
