@@ -567,3 +567,18 @@ Test(memory, every_allocation_of_a_batch_fails_once) {
     run_with_failures(&(scenario){.name = recipes[r].name, .steps = mixed_steps, .end = end_batch, .bits = plan_bits});
   }
 }
+
+/* The panels of the first solves serve the next ones. */
+Test(memory, a_batch_that_has_solved_takes_no_more) {
+  step *const make[] = {make_uniform, make_mixed_batch};
+  dtype = SPTRSM_F64;
+  build_factor_set(&factors, &recipes[0], dtype);
+  for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, 1 + i % 5);
+  for (int kind = 0; kind < 2; kind++) {
+    cr_assert(make_context() == SPTRSM_OK && make[kind]() == SPTRSM_OK && give_originals() == SPTRSM_OK && solve_batch() == SPTRSM_OK);
+    until_failure = 0;
+    cr_assert_eq(solve_batch(), SPTRSM_OK, "kind %d: %s", kind, sptrsm_last_error());
+    until_failure = -1;
+    end_batch();
+  }
+}
