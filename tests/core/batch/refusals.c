@@ -303,6 +303,19 @@ Test(batch_refusals, a_huge_ld_is_allowed) {
   cr_assert(got == SPTRSM_ERR_ARGUMENT && strstr(sptrsm_last_error(), "item 0: X: 4 rows of ld"), "%s", sptrsm_last_error());
 }
 
+/* Where `values` has a part, that of the pattern may be anything. */
+Test(batch_refusals, no_scaling_of_the_pattern_where_the_values_have_one) {
+  static double bad[ORDER] = {1, 0, NAN, 1}, good[ORDER] = {1, 2, 3, 4};
+  factors.scale_row = factors.scale_col = bad;
+  values.scale_row = values.scale_col = good;
+  values.scale_row_stride = values.scale_col_stride = 0;
+  create();
+  for (int64_t i = 0; i < COUNT; i++) {
+    sptrsm_item_status item = {.status = 99};
+    cr_assert(sptrsm_batch_item(&item, batch, i) == SPTRSM_OK && item.status == SPTRSM_OK, "item %d: status %d", (int)i, item.status);
+  }
+}
+
 /* ---- singular items come and go ---- */
 
 static void expect_item(int64_t i, sptrsm_status wanted, int32_t row) {
