@@ -50,6 +50,7 @@ STATEMENT = re.compile(r"(?:[\w>.\[\]*()+-]+ (?:[-+*/|&]|<<|>>)?= .*|[\w>.\[\]()
                        r"break|continue);$")
 # More memory than is used is never noticed, nor is the order of two factors.
 LARGER = re.compile(r"\bchar \w+\[|\b(?:spti_host_alloc|spti_alloc|spti_scratch_take|spti_io_allocate)\(")
+LESS = re.compile(r"(?:-|/|>>) $")  # after these a smaller number stands for more
 PRODUCT = re.compile(r"\b(?:spti_host_alloc|spti_alloc|spti_scratch_take|spti_io_bytes)\(")
 ARGUMENTS = re.compile(r"(?<=[(,] |.\()([^(),;]+), ([^(),;]+)(?=[,)])")
 
@@ -88,9 +89,10 @@ def is_within(call, code, at):
 def numbers_of(code):
     """The numbers of a line with what may stand for them."""
     for match in re.finditer(r"(?<![\w.])\d+(?![\w.])", code):
-        number, compared = int(match.group()), re.search(r"[<>=] $", code[:match.start()])
-        larger = number == 0 or compared or not is_within(LARGER, code, match.start())
-        yield match, [str(number + by) for by in (-1, 1) if number + by >= 0 and (by < 0 or larger)]
+        number, before = int(match.group()), code[:match.start()]
+        is_size = number > 0 and not re.search(r"[<>=%] $", before) and is_within(LARGER, code, match.start())
+        more_memory = (-1 if LESS.search(before) else 1) if is_size else 0
+        yield match, [str(number + by) for by in (-1, 1) if number + by >= 0 and by != more_memory]
 
 
 def mutants_of(line, code):

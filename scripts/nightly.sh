@@ -7,9 +7,10 @@
 #   ranks          MPI: ranks are killed 100 times and resumed by another number of ranks; 1,000 runs of 4 ranks with 0 to 9 columns; each form
 #                  of right-hand sides with 1 to 8 ranks, for the sets of data/ and of the folder that RANK_SETS names
 #   fuzz           each fuzz target for a minute (fuzz.sh)
-#   damage         100,000 damaged files (DAMAGE_COUNT): no crash, no hang, no sound file blamed, no number that is not in the file
-#   accuracy       block:bound=0 of a GPU keeps ten bounds on the factors of data/ and of the files that ACCURACY_SETS names, by its operations
-#                  on the host, with 512 right-hand sides of each of four distributions
+#   damage         100,000 damaged files (DAMAGE_COUNT; others by DAMAGE_SEED): no crash, no hang, no sound file blamed, no number that is not
+#                  in the file
+#   accuracy       block:bound=0 of a GPU keeps ten bounds on the factors of data/ and of the files that ACCURACY_SETS names, one a line, by
+#                  its operations on the host, with 512 right-hand sides of each of four distributions
 #   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
 #   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
@@ -83,8 +84,8 @@ part_ranks() { KILLS=${KILLS:-100} RUNS=${RUNS:-1000} RANK_FORMS=all cli_section
 part_fuzz() { scripts/fuzz.sh 1; }
 
 part_accuracy() {
-  local sets
-  read -ra sets <<<"${ACCURACY_SETS:-}"
+  local sets=()
+  [[ -z ${ACCURACY_SETS:-} ]] || mapfile -t sets <<<"$ACCURACY_SETS"
   [[ -d build/test ]] || scripts/test.sh
   cmake --build build/test --parallel "$JOBS" --target block_accuracy >build/accuracy.log 2>&1 || { tail -n 40 build/accuracy.log; return 1; }
   build/test/tests/trsm/block_accuracy 0 512 data/*_splu.h5 "${sets[@]}"
@@ -93,7 +94,7 @@ part_accuracy() {
 part_damage() {
   [[ -d build/test ]] || scripts/test.sh
   cmake --build build/test --parallel "$JOBS" --target damage >build/damage.log 2>&1 || { tail -n 40 build/damage.log; return 1; }
-  build/test/tests/io/damage "${DAMAGE_COUNT:-100000}" 2>build/damage.log || { tail -n 20 build/damage.log; return 1; }
+  build/test/tests/io/damage "${DAMAGE_COUNT:-100000}" "${DAMAGE_SEED:-1}" 2>build/damage.log || { tail -n 20 build/damage.log; return 1; }
 }
 
 part_coverage() { scripts/coverage.sh; }

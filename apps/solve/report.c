@@ -257,22 +257,16 @@ json_t *report_json(const run *r, bool stored) {
                              sptrsm_context_describe(s->context), "reason", r->set->solver.reason);
   json_t *memory = json_pack("{s:I, s:I, s:I}", "total_bytes", (json_int_t)run_bytes(r), "workspace_bytes", (json_int_t)s->workspace_bytes,
                              "peak_bytes", (json_int_t)cli_peak_bytes());
-  json_t *report =
-      json_pack("{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f]}", "program", "sptrsm-solve", "version", sptrsm_version(), "factors",
-                json_factors(r), "rhs", json_rhs(r), "conversion", r->in.conversion, "system", sptrsm_system_name(s->system), "op",
-                cli_ops[s->op], "alpha", r->set->problem.alpha[0], r->set->problem.alpha[1]);
   json_t *refined = refine_json(&r->refined, &r->set->refine, r->in.B->block.nrhs, r->set->problem.io.col_begin,
                                 !stored && !r->set->dry_run && !r->stream.on);
-  json_t *rest = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:i}", "device", device, "devices",
-                           s->members > 1 ? json_devices(r) : json_null(), "plans", json_plans(r), "memory", memory, "stream",
-                           json_stream(r), "seconds", seconds_json(&r->seconds, r->solver.analyse_seconds, stored), "flops_per_rhs",
-                           s->flops_per_rhs, "gflops", run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored),
-                           "refinement", refined, "nonfinite_columns", json_nonfinite(r), "output", cli_json_text(r->set->out), "dataset",
-                           cli_json_text(r->x_path), "dry_run", r->set->dry_run, "exit_code", r->exit_code);
-  if (report == NULL || rest == NULL || json_object_update(report, rest) != 0) {
-    json_decref(report);
-    report = NULL;
-  }
-  json_decref(rest);
-  return report;
+  return json_pack(
+      "{s:s, s:s, s:o, s:o, s:s, s:s, s:s, s:[f, f], s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:b, "
+      "s:i}",
+      "program", "sptrsm-solve", "version", sptrsm_version(), "factors", json_factors(r), "rhs", json_rhs(r), "conversion",
+      r->in.conversion, "system", sptrsm_system_name(s->system), "op", cli_ops[s->op], "alpha", r->set->problem.alpha[0],
+      r->set->problem.alpha[1], "device", device, "devices", s->members > 1 ? json_devices(r) : json_null(), "plans", json_plans(r),
+      "memory", memory, "stream", json_stream(r), "seconds", seconds_json(&r->seconds, r->solver.analyse_seconds, stored), "flops_per_rhs",
+      s->flops_per_rhs, "gflops", run_gflops(r), "reach", json_part(r), "residual", json_residual(r, !stored), "refinement", refined,
+      "nonfinite_columns", json_nonfinite(r), "output", cli_json_text(r->set->out), "dataset", cli_json_text(r->x_path), "dry_run",
+      r->set->dry_run, "exit_code", r->exit_code);
 }

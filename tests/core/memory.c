@@ -1,11 +1,7 @@
 /* memory.c -- makes every allocation fail once. A scenario is a list of steps with some objects, run again and again;
  * on its k-th run the k-th allocation fails. The step that allocates must report MEMORY and succeed when it is tried
- * again, and the scenario must end with the right bits and no memory left over. The linker replaces the library's
- * posix_memalign and free by the functions below (--wrap). */
+ * again, and the scenario must end with the right bits and no memory left over. */
 #include <criterion/criterion.h>
-#include <errno.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sptrsm_batch.h>
 #include <sptrsm_inspect.h>
@@ -15,44 +11,7 @@
 #include <sptrsm_schur.h>
 
 #include "support/factor_set.h"
-
-/* ---- an allocator that fails on demand and counts the allocations that have not been freed ---- */
-
-int __real_posix_memalign(void **out, size_t alignment, size_t bytes);
-int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes);
-void __real_free(void *memory);
-void __wrap_free(void *memory);
-
-static atomic_long until_failure = -1; /* allocations that still succeed; negative: all of them */
-static atomic_long alive, failures;
-
-/* The allocations not freed yet. A library that is linked in statically (the CUDA runtime) calls __wrap_free for its
- * own memory too. */
-enum { MOST_BLOCKS = 4096 };
-static _Atomic(void *) blocks[MOST_BLOCKS];
-
-static bool replace_block(void *old, void *new) {
-  for (int b = 0; b < MOST_BLOCKS; b++) {
-    void *expected = old;
-    if (atomic_compare_exchange_strong(&blocks[b], &expected, new)) return true;
-  }
-  return false;
-}
-
-int __wrap_posix_memalign(void **out, size_t alignment, size_t bytes) {
-  if (until_failure >= 0 && until_failure-- == 0) {
-    failures++;
-    return ENOMEM;
-  }
-  int error = __real_posix_memalign(out, alignment, bytes);
-  if (error == 0 && replace_block(NULL, *out)) alive++;
-  return error;
-}
-
-void __wrap_free(void *memory) {
-  if (memory && replace_block(memory, NULL)) alive--;
-  __real_free(memory);
-}
+#include "support/failing_memory.h"
 
 /* ---- scenarios ---- */
 
@@ -566,4 +525,53 @@ Test(memory, every_allocation_of_a_batch_fails_once) {
     run_with_failures(&(scenario){.name = recipes[r].name, .steps = uniform_steps, .end = end_batch, .bits = plan_bits});
     run_with_failures(&(scenario){.name = recipes[r].name, .steps = mixed_steps, .end = end_batch, .bits = plan_bits});
   }
+}
+
+/* The panels of the first solves serve the next ones. */
+Test(memory, a_batch_that_has_solved_takes_no_more) {
+  step *const make[] = {make_uniform, make_mixed_batch};
+  dtype = SPTRSM_F64;
+  build_factor_set(&factors, &recipes[0], dtype);
+  for (int i = 0; i < N * NRHS; i++) put(right, i, dtype, 1 + i % 5);
+  for (int kind = 0; kind < 2; kind++) {
+    cr_assert(make_context() == SPTRSM_OK && make[kind]() == SPTRSM_OK && give_originals() == SPTRSM_OK && solve_batch() == SPTRSM_OK);
+    until_failure = 0;
+    cr_assert_eq(solve_batch(), SPTRSM_OK, "kind %d: %s", kind, sptrsm_last_error());
+    until_failure = -1;
+    end_batch();
+  }
+}
+
+/* Chains of rows that several threads share as trees, which take a schedule. */
+Test(memory, every_allocation_of_a_shared_schedule_fails_once) {
+  enum { ORDER = 60000, CHAIN = 100 };
+  static int64_t start[ORDER + 1];
+  static int32_t column[2 * ORDER];
+  static double value[2 * ORDER];
+  sptrsm_info info = {.size = sizeof info};
+  int32_t entries = 0;
+  for (int32_t i = 0; i < ORDER; start[++i] = entries) {
+    if (i % CHAIN > 0) column[entries] = i - 1, value[entries++] = 1;
+    column[entries] = i, value[entries++] = 2;
+  }
+  const sptrsm_sparse chains = {.dtype = SPTRSM_F64, .n = ORDER, .ptr = start, .idx = column, .val = value};
+  const sptrsm_options o = {.size = sizeof o, .method = "levelset"};
+  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_context_set_threads(context, 2), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &chains, SPTRSM_BORROW), SPTRSM_OK);
+  const long before = alive;
+  long k = 0;
+  for (;; k++) {
+    until_failure = k;
+    const sptrsm_status status = sptrsm_plan_create(&plan, matrix, &o);
+    until_failure = -1;
+    if (status == SPTRSM_OK) break;
+    cr_assert(status == SPTRSM_ERR_MEMORY && alive == before, "allocation %ld: %s, %ld left over", k, sptrsm_last_error(), alive - before);
+  }
+  cr_assert_eq(sptrsm_plan_info(&info, plan), SPTRSM_OK);
+  cr_assert(k > 10 && strstr(info.parameters, "shares=trees"), "%ld allocations, %s", k, info.parameters);
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+  plan = NULL, matrix = NULL, context = NULL;
 }

@@ -180,6 +180,25 @@ Test(io_save, factor_sets_come_back_the_same) {
     }
 }
 
+Test(io_save, an_original_of_another_type_is_read_as_its_factors_are) {
+  sptrsm_file_factors *F = NULL, *G = NULL, *H = NULL;
+  sptrsm_save_options o;
+  sptrsm_io_options narrow;
+  sptrsm_save_options_init(&o);
+  sptrsm_io_options_init(&narrow);
+  o.force = 1;
+  narrow.dtype = SPTRSM_F32;
+  cr_assert(sptrsm_file_factors_load(&F, DATA("sets.h5:/scipy"), &narrow) == SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(sptrsm_file_factors_load(&G, DATA("sets.h5:/scipy"), NULL) == SPTRSM_OK && G->A->dtype == SPTRSM_F64);
+  cr_assert(sptrsm_file_factors_save(file, &F->factors, G->A, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(sptrsm_file_factors_load(&H, file, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(H->L->dtype == SPTRSM_F32 && H->A->dtype == SPTRSM_F32);
+  for (int64_t p = 0; p < G->A->ptr[G->A->rows]; p++) cr_assert_eq(((float *)H->A->val)[p], (float)((double *)G->A->val)[p]);
+  sptrsm_file_factors_free(F);
+  sptrsm_file_factors_free(G);
+  sptrsm_file_factors_free(H);
+}
+
 Test(io_save, a_symmetric_matrix_stays_symmetric) {
   static const char *const sources[] = {DATA("symmetric.mtx"), DATA("hermitian.mtx"), DATA("skew.mtx")};
   for (int k = 0; k < 3; k++) {

@@ -229,7 +229,7 @@ static sptrsm_dtype wider(sptrsm_dtype a, sptrsm_dtype b) {
 
 /* Items of a type that is narrower than that of others are read again. */
 static sptrsm_status load_mixed(sptrsm_file_batch *b, batch_source *s, const sptrsm_io_options *o) {
-  spti_io_batch_reader r = {.count = 1};
+  spti_io_batch_reader r = {0};
   sptrsm_io_options common = *o;
   sptrsm_dtype widest = SPTRSM_F32;
   SPTI_IO_TRY(spti_io_allocate(&b->names, b->where, spti_io_bytes(b->count, sizeof *b->names)));

@@ -208,3 +208,18 @@ Test(batch, items_of_very_different_size) {
   }
   destroy_alone(alone, SIZES);
 }
+
+Test(batch, items_without_rows_take_no_workspace) {
+  static const int64_t none[1];
+  const sptrsm_sparse empty = {.dtype = SPTRSM_F64, .ptr = none};
+  sptrsm_factors f;
+  sptrsm_factors_init(&f);
+  f.L = &empty;
+  const sptrsm_factors *list[] = {&f, &f};
+  sptrsm_batch *batch;
+  sptrsm_batch_facts facts = {.size = sizeof facts};
+  cr_assert_eq(sptrsm_batch_create_mixed(&batch, context, list, 2, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_batch_info(&facts, batch), SPTRSM_OK);
+  cr_assert(facts.n_most == 0 && facts.workspace_bytes == 0, "%zu bytes", facts.workspace_bytes);
+  sptrsm_batch_destroy(batch);
+}

@@ -230,3 +230,30 @@ Test(batch_patterns, an_item_more_takes_memory_for_its_values) {
   const size_t values = 2 * (size_t)ptr[LONG] * sizeof *val, more = (bytes[1] - bytes[0]) / (ITEMS - 1);
   cr_assert(more >= values && more < values + 4096, "%zu bytes an item, %zu of values in both orientations", more, values);
 }
+
+/* Numbers of items that fill a vector register are kept side by side, unless right-hand sides are expected that fill it. */
+Test(batch_patterns, items_are_side_by_side_for_few_right_hand_sides) {
+  const int64_t ptr[] = {0, 1, 2}, hints[] = {0, 7, 8, 9, 1000};
+  const int32_t idx[] = {0, 1};
+  const double val[] = {1, 2};
+  const sptrsm_sparse L = {.dtype = SPTRSM_F64, .n = 2, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_factors f;
+  sptrsm_batch_values v;
+  size_t bytes[5];
+  sptrsm_factors_init(&f);
+  f.L = &L;
+  sptrsm_batch_values_init(&v);
+  double values[18];
+  for (int k = 0; k < 18; k++) values[k] = 1 + k % 2;
+  v.L = values, v.L_stride = 2, v.count = 9;
+  for (int k = 0; k < 5; k++) {
+    const sptrsm_options o = {.size = sizeof o, .nrhs_hint = hints[k]};
+    sptrsm_batch *batch;
+    cr_assert_eq(sptrsm_batch_create_uniform(&batch, context, &f, &v, &o), SPTRSM_OK, "%s", sptrsm_last_error());
+    bytes[k] = facts_of(batch).batch_bytes;
+    sptrsm_batch_destroy(batch);
+  }
+  cr_assert(bytes[0] == bytes[1] && bytes[2] == bytes[3] && bytes[3] == bytes[4], "%zu %zu %zu %zu %zu bytes", bytes[0], bytes[1], bytes[2],
+            bytes[3], bytes[4]);
+  cr_assert_gt(bytes[1], bytes[2], "%zu bytes, %zu apart: room for 16 items, not 9", bytes[1], bytes[2]);
+}

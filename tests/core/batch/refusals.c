@@ -159,6 +159,8 @@ Test(batch_refusals, of_values_and_items) {
   expect(sptrsm_batch_set_values(batch, &values), SPTRSM_ERR_STRUCTURE, "item 4: D_sub[3] is not zero");
   expect(sptrsm_batch_item(&item, batch, COUNT), SPTRSM_ERR_ARGUMENT, "there is no item 5 in a batch of 5");
   expect(sptrsm_batch_item(&item, batch, -1), SPTRSM_ERR_ARGUMENT, "there is no item -1");
+  expect(sptrsm_batch_item(NULL, batch, 0), SPTRSM_ERR_ARGUMENT, "out or batch is NULL");
+  expect(sptrsm_batch_item(&item, NULL, 0), SPTRSM_ERR_ARGUMENT, "out or batch is NULL");
   expect(sptrsm_batch_set_values(NULL, &values), SPTRSM_ERR_ARGUMENT, "is NULL");
   sptrsm_batch_facts facts = {.size = 0};
   expect(sptrsm_batch_info(&facts, batch), SPTRSM_ERR_ARGUMENT, "sizeof(sptrsm_batch_facts)");
@@ -299,6 +301,19 @@ Test(batch_refusals, a_huge_ld_is_allowed) {
   X.ld = INT64_MAX / 2;
   sptrsm_status got = solve();
   cr_assert(got == SPTRSM_ERR_ARGUMENT && strstr(sptrsm_last_error(), "item 0: X: 4 rows of ld"), "%s", sptrsm_last_error());
+}
+
+/* Where `values` has a part, that of the pattern may be anything. */
+Test(batch_refusals, no_scaling_of_the_pattern_where_the_values_have_one) {
+  static double bad[ORDER] = {1, 0, NAN, 1}, good[ORDER] = {1, 2, 3, 4};
+  factors.scale_row = factors.scale_col = bad;
+  values.scale_row = values.scale_col = good;
+  values.scale_row_stride = values.scale_col_stride = 0;
+  create();
+  for (int64_t i = 0; i < COUNT; i++) {
+    sptrsm_item_status item = {.status = 99};
+    cr_assert(sptrsm_batch_item(&item, batch, i) == SPTRSM_OK && item.status == SPTRSM_OK, "item %d: status %d", (int)i, item.status);
+  }
 }
 
 /* ---- singular items come and go ---- */

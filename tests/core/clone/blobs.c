@@ -407,6 +407,94 @@ static void expect_set_refused(sptrsm_context *context, const factor_set *s, con
   cr_assert_null(d);
 }
 
+/* Each word that says which plan follows: any other number is refused. */
+static void expect_slots_refused(sptrsm_context *context, const factor_set *s, bytes blob) {
+  int found = 0;
+  for (size_t at = sizeof(spti_blob_frame); at + sizeof(int64_t) <= blob.bytes; at += 4) {
+    int64_t slot;
+    memcpy(&slot, blob.memory + at, sizeof slot);
+    for (int64_t other = 8; other >= -1; other--) {
+      if (slot < 0 || slot > 7 || other == slot) continue;
+      sptrsm_direct *d = NULL;
+      memcpy(blob.memory + at, &other, sizeof other);
+      spti_blob_seal(blob.memory, blob.bytes, SPTI_BLOB_SOLVER, NULL);
+      const sptrsm_status status = sptrsm_direct_import(&d, context, &s->f, NULL, blob.memory, blob.bytes, SPTRSM_BORROW);
+      sptrsm_direct_destroy(d);
+      if (other == 8 && !strstr(sptrsm_last_error(), "has a plan number 8, which can't be")) break; /* another word */
+      const char *text = other < 0 ? "has a plan number -1, which can't be" : other / 4 == slot / 4 ? "is for another operation" : "plan";
+      cr_assert(status != SPTRSM_OK && strstr(sptrsm_last_error(), text), "plan %d as %d: %s", (int)slot, (int)other, sptrsm_last_error());
+      found += other == 8;
+    }
+    memcpy(blob.memory + at, &slot, sizeof slot);
+  }
+  spti_blob_seal(blob.memory, blob.bytes, SPTI_BLOB_SOLVER, NULL);
+  cr_assert_eq(found, 2, "%d plans, not L's and U's", found);
+}
+
+Test(blobs, factor_sets_in_mixed_precision_and_of_another_order) {
+  static factor_set s;
+  static const int64_t ptr[] = {0, 1, 2};
+  static const int32_t idx[] = {0, 1};
+  static const double val[] = {1, 1};
+  const sptrsm_sparse pair = {.dtype = SPTRSM_F64, .n = 2, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_factors small;
+  sptrsm_context *context = open_context();
+  sptrsm_direct *a, *b = NULL;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.precision = SPTRSM_MIXED;
+  options.method = "levelset";
+  build_factor_set(&s, &recipes[0], SPTRSM_F64);
+  ok(sptrsm_direct_create(&a, context, &s.f, &options));
+  bytes blob = export_set(a);
+  options.precision = SPTRSM_WORKING;
+  expect_set_refused(context, &s, &options, blob, "was made in mixed precision");
+  sptrsm_factors_init(&small);
+  small.L = &pair;
+  cr_assert_eq(sptrsm_direct_import(&b, context, &small, NULL, blob.memory, blob.bytes, SPTRSM_COPY), SPTRSM_ERR_ARGUMENT);
+  cr_assert(strstr(sptrsm_last_error(), "is of a factor set of order 13, these have order 2"), "%s", sptrsm_last_error());
+  sptrsm_direct_destroy(a);
+  sptrsm_context_destroy(context);
+  free(blob.memory);
+}
+
+Test(blobs, factor_sets_that_cannot_be_exported) {
+  static factor_set s;
+  sptrsm_context *context = open_context();
+  sptrsm_direct *a, *b = NULL;
+  sptrsm_options options;
+  size_t count = 3;
+  sptrsm_options_init(&options);
+  build_factor_set(&s, &recipes[0], SPTRSM_F64);
+  options.method = "tile-levelset";
+  ok(sptrsm_direct_create(&a, context, &s.f, &options));
+  cr_assert_eq(sptrsm_direct_export_bytes(&count, a), SPTRSM_ERR_UNSUPPORTED);
+  cr_assert(strncmp(sptrsm_last_error(), "L: ", 3) == 0 && count == 3, "%s", sptrsm_last_error());
+  sptrsm_direct_destroy(a);
+  options.method = "levelset";
+  ok(sptrsm_direct_create(&a, context, &s.f, &options));
+  bytes blob = export_set(a);
+  for (int more = -1; more < 2; more += 2) {
+    cr_assert_eq(sptrsm_direct_export(blob.memory, blob.bytes + (size_t)more, a), SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), "ask sptrsm_direct_export_bytes"), "%s", sptrsm_last_error());
+  }
+  cr_assert_eq(sptrsm_direct_export_bytes(NULL, a), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_export_bytes(&count, NULL), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_export(NULL, blob.bytes, a), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_export(blob.memory, blob.bytes, NULL), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_import(NULL, context, &s.f, NULL, blob.memory, blob.bytes, SPTRSM_COPY), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_import(&b, NULL, &s.f, NULL, blob.memory, blob.bytes, SPTRSM_COPY), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_import(&b, context, NULL, NULL, blob.memory, blob.bytes, SPTRSM_COPY), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_import(&b, context, &s.f, NULL, NULL, blob.bytes, SPTRSM_COPY), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_clone(NULL, context, a), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_clone(&b, NULL, a), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_direct_clone(&b, context, NULL), SPTRSM_ERR_ARGUMENT);
+  cr_assert_null(b);
+  sptrsm_direct_destroy(a);
+  sptrsm_context_destroy(context);
+  free(blob.memory);
+}
+
 Test(blobs, factor_sets_refused_and_damaged) {
   static factor_set s, other;
   int with_U = 0, without = 0;
@@ -434,6 +522,7 @@ Test(blobs, factor_sets_refused_and_damaged) {
   options.method = NULL;
   options.precision = SPTRSM_MIXED;
   expect_set_refused(context, &s, &options, blob, "was made in working precision");
+  expect_slots_refused(context, &s, blob);
   for (size_t at = sizeof(spti_blob_frame); at < blob.bytes; at++) {
     blob.memory[at] ^= 0x10;
     sptrsm_direct *d = NULL;

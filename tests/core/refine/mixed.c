@@ -89,6 +89,37 @@ Test(refine_mixed, too_ill_conditioned_for_single_factors_is_said) {
   sptrsm_direct_destroy(d);
 }
 
+/* Factors of I for 3 I: each step doubles the residual. The first is always taken, and three without progress are allowed. */
+Test(refine_mixed, steps_without_progress_are_few) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  mat triple = {0};
+  double berr[NRHS];
+  int32_t steps[NRHS];
+  build(&s, &A, &recipes[2], SPTRSM_F64, SPTRSM_CSR, 0);
+  s.L.ptr[0] = s.U.ptr[0] = 0;
+  for (int i = 0; i < N; i++) {
+    s.L.val[i] = s.U.val[i] = 1;
+    triple.a[i][i] = 3;
+    s.L.idx[i] = s.U.idx[i] = i;
+    s.L.ptr[i + 1] = s.U.ptr[i + 1] = i + 1;
+  }
+  memset(&A, 0, sizeof A);
+  store_original(&A, &triple, SPTRSM_CSR, SPTRSM_GENERAL, SPTRSM_F64);
+  sptrsm_direct *d = create(&s, &A, SPTRSM_MIXED, 0);
+  sptrsm_refine_options options;
+  sptrsm_refine_options_init(&options);
+  options.solve = 1;
+  sptrsm_refine_result result = {.size = sizeof result, .berr = berr, .steps = steps};
+  draw_right_hand_sides(&B);
+  make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, SPTRSM_F64);
+  OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+  for (int k = 0; k < NRHS; k++) cr_assert_eq(steps[k], 4, "column %d: %d steps, berr %g", k, (int)steps[k], berr[k]);
+  cr_assert_eq(result.unconverged, NRHS);
+  sptrsm_direct_destroy(d);
+}
+
 /* |A| |x| + |b| overflows: the backward error is reported as NaN. */
 Test(refine_mixed, overflow_is_no_small_error) {
   static factor_set s;

@@ -25,6 +25,10 @@ static void compare(const form *f, const char *method, const char *streamed, int
   test_block_fill(&B, 3);
   cr_assert_geq(pieces_of(pieces.plan), least, "%s: %s", what, info_of(pieces.plan).parameters);
   cr_assert_null(strstr(info_of(whole.plan).method, "streamed"));
+  const sptrsm_info one = info_of(whole.plan), parts = info_of(pieces.plan);
+  const char *panels = strstr(parts.parameters, "panels="); /* and their levels, then what is stored for an entry */
+  cr_assert(panels && strncmp(panels, one.parameters, strcspn(one.parameters, ".")) == 0, "%s: %s, not %s", what, parts.parameters,
+            one.parameters);
   expect_same(&whole, &pieces, &B, what);
   test_system_new_values(&system, 11);
   ok(sptrsm_matrix_set_values(whole.matrix, system.T.val));
@@ -132,6 +136,27 @@ Test(stream, a_plan_streams_when_the_limit_says_so) {
   test_block_free(&B);
   test_system_free(&system);
 }
+
+#if defined(STREAM_EMULATED)
+/* Workspaces leave what new values take while they are put in place, and no more. */
+Test(stream, new_values_have_the_room_that_workspaces_leave) {
+  for (int type = SPTRSM_F32; type <= SPTRSM_C128; type++) {
+    test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, (sptrsm_dtype)type, SPTRSM_UPPER, TEST_NONUNIT, 7);
+    size_t bytes[2];
+    for (int limited = 0; limited < 2; limited++) {
+      solver s = open_solver(&system, "block-streamed:rows=16,least=3,pieces=4", SPTRSM_N, limited ? (size_t)1 << 30 : 0);
+      ok(sptrsm_workspace_bytes(&bytes[limited], s.plan, 8));
+      const size_t used = emulated_gpu_used(s.context);
+      begin_to_watch();
+      ok(sptrsm_matrix_set_values(s.matrix, system.T.val));
+      if (limited)
+        cr_assert_eq(emulated_gpu_most - used, bytes[1] - bytes[0], "%zu, not %zu", emulated_gpu_most - used, bytes[1] - bytes[0]);
+      close_solver(&s);
+    }
+    test_system_free(&system);
+  }
+}
+#endif
 
 /* Right-hand sides that are announced and do not fit at once are shared out over panels of one width. */
 Test(stream, panels_of_one_width) {

@@ -117,6 +117,60 @@ Test(batch_memory, has_room_for_the_columns_that_are_expected) {
   }
 }
 
+/* ---- factors ---- */
+
+enum { UNIFORM_ITEMS = 300 };
+
+/* Uniform items with two entries a row, solved in shared memory or in a work block of that many columns for groups of four. What a batch
+ * says of its factors and work is what the device has but for the states of the items. */
+static void check_uniform(int64_t count, const char *method, int64_t hint, int work_columns) {
+  static int64_t ptr[ROWS + 1];
+  static int32_t idx[2 * ROWS];
+  static double ones[UNIFORM_ITEMS * 2 * ROWS];
+  sptrsm_context *context;
+  sptrsm_batch *batch;
+  sptrsm_batch_facts facts = {.size = sizeof facts};
+  sptrsm_factors pattern;
+  sptrsm_batch_values values;
+  sptrsm_options o;
+  int32_t entries = 0;
+  for (int32_t i = 0; i < ROWS; ptr[++i] = entries) {
+    if (i > 0) idx[entries++] = i - 1;
+    idx[entries++] = i;
+  }
+  for (int i = 0; i < UNIFORM_ITEMS * 2 * ROWS; i++) ones[i] = 1;
+  const sptrsm_sparse L = {.dtype = SPTRSM_F64, .n = ROWS, .ptr = ptr, .idx = idx};
+  sptrsm_factors_init(&pattern);
+  pattern.L = &L;
+  sptrsm_batch_values_init(&values);
+  values.L = ones;
+  values.L_stride = entries;
+  values.count = count;
+  sptrsm_options_init(&o);
+  o.method = method;
+  o.nrhs_hint = hint;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "uniform");
+  ok(sptrsm_batch_create_uniform(&batch, context, &pattern, &values, &o), "uniform");
+  for (int op = SPTRSM_N; op <= SPTRSM_T; op++) {
+    ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, (sptrsm_op)op), "uniform");
+    ok(sptrsm_batch_info(&facts, batch), "uniform");
+    const size_t used = emulated_gpu_used(context);
+    const size_t states = (size_t)count * (5 * sizeof(int32_t) + sizeof(sptrsm_item_status));
+    cr_assert_eq(facts.workspace_bytes, (size_t)(ROWS * 4 * work_columns) * sizeof(double), "%zu bytes", facts.workspace_bytes);
+    cr_assert_eq(facts.batch_bytes + states + facts.workspace_bytes, used, "%d items, op %d: %zu bytes and %zu of states, not %zu",
+                 (int)count, op, facts.batch_bytes, states, used);
+  }
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+}
+
+Test(batch_memory, of_factors_is_what_a_uniform_batch_says) {
+  check_uniform(1, NULL, 0, 0);
+  check_uniform(UNIFORM_ITEMS, NULL, 0, 0);
+  check_uniform(UNIFORM_ITEMS, "levelset:shared=0,group=4", 1, 1);
+  check_uniform(UNIFORM_ITEMS, "levelset:shared=0,group=4", 0, 4);
+}
+
 /* ---- systems in the same memory ---- */
 
 static sptrsm_batch *limited_batch(sptrsm_context *context, const factor_set *f, int64_t count, size_t limit) {

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include <sptrsm_multi.h>
+
 #include "simt/emulator/emulated_gpu.h"
 #include "support/conformance_subjects.h"
 #include "support/oracle.h"
@@ -175,4 +177,37 @@ Test(setup, blocks_off_their_elements) {
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(context);
   test_system_free(&s);
+}
+
+/* New values come from where the original takes them; those of a clone on the host from host memory. */
+Test(setup, new_values_of_clones_in_mixed_precision) {
+  test_system system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  const size_t value_bytes = (size_t)system.T.ptr[ORDER] * sizeof(double);
+  sptrsm_options options;
+  sptrsm_factors factors;
+  sptrsm_context *context[3]; /* of the original, and of a clone on a device and on the host */
+  sptrsm_direct *direct[3];
+  size_t moved[3];
+  sptrsm_options_init(&options);
+  options.method = "levelset";
+  options.precision = SPTRSM_MIXED;
+  system.T.place = SPTRSM_CUDA;
+  sptrsm_factors_init(&factors);
+  factors.L = &system.T;
+  for (int k = 0; k < 3; k++) {
+    ok(sptrsm_context_create(&context[k], k < 2 ? SPTRSM_CUDA : SPTRSM_HOST, 0, NULL), "context");
+    ok(k == 0 ? sptrsm_direct_create(&direct[k], context[k], &factors, &options) : sptrsm_direct_clone(&direct[k], context[k], direct[0]),
+       "solver");
+    emulated_gpu_moved = 0;
+    ok(sptrsm_direct_set_values(direct[k], system.T.val, NULL, NULL, NULL), "new values");
+    moved[k] = emulated_gpu_moved;
+  }
+  cr_assert(moved[0] >= value_bytes && moved[1] == moved[0] && moved[2] == 0, "%zu, %zu and %zu bytes crossed", moved[0], moved[1],
+            moved[2]);
+  for (int k = 0; k < 3; k++) {
+    sptrsm_direct_destroy(direct[k]);
+    sptrsm_context_destroy(context[k]);
+  }
+  test_system_free(&system);
+  cr_assert_eq(emulated_gpu_blocks, 0);
 }

@@ -89,10 +89,17 @@ Test(simt_block_host, allocations) {
 
 /* What a variant may not say, and what describe says of one that inverts nothing. */
 Test(simt_block_host, variants) {
-  static const char *const refused[] = {"rows=65", "rows=16,least=32", "window=100", "tile=24", "panels=3"};
+  static const char *const refused[] = {"rows=15",  "rows=65", "rows=16,least=17", "least=0", "window=0",  "window=100", "window=131136",
+                                        "bound=-1", "tile=4",  "tile=24",          "tile=64", "refine=-1", "panels=3"};
+  static const char *const taken[] = {"rows=16,least=16", "rows=64,least=64",  "least=1", "window=64", "window=131072",
+                                      "bound=2147483647", "refine=2147483647", "tile=8",  "tile=16",   "tile=32"};
   for (const char *variant : refused) {
     host_case o(&spti_method_block, shape::chain, false);
     cr_assert_eq(o.analyse(variant), SPTRSM_ERR_ARGUMENT, "%s was taken", variant);
+  }
+  for (const char *variant : taken) {
+    host_case o(&spti_method_block, shape::chain, false);
+    cr_assert_eq(o.analyse(variant), SPTRSM_OK, "%s: %s", variant, sptrsm_last_error());
   }
   host_case o(&spti_method_block, shape::chain, false);
   cr_assert_eq(o.analyse("bound=0,refine=0"), SPTRSM_OK, "%s", sptrsm_last_error());
@@ -189,10 +196,12 @@ Test(simt_block_host, inverses_beyond_the_range_of_the_type) {
 
 /* The kernels ask for more shared memory than some devices have. */
 Test(simt_block_host, a_device_of_little_shared_memory) {
-  host_case o(&spti_method_block, shape::chain, false);
-  plan_case_set_shared_bytes(o.plan, 64 << 10);
-  cr_assert_eq(o.analyse(""), SPTRSM_ERR_UNSUPPORTED);
-  cr_assert(strstr(sptrsm_last_error(), "64 KiB"), "%s", sptrsm_last_error());
+  for (const size_t bytes : {(96 << 10) - 1, 96 << 10}) {
+    host_case o(&spti_method_block, shape::chain, false);
+    plan_case_set_shared_bytes(o.plan, bytes);
+    cr_assert_eq(o.analyse(""), bytes < 96 << 10 ? SPTRSM_ERR_UNSUPPORTED : SPTRSM_OK, "%zu bytes: %s", bytes, sptrsm_last_error());
+    if (bytes < 96 << 10) cr_assert(strstr(sptrsm_last_error(), "up to 95 KiB of shared memory, 96 are needed"), "%s", sptrsm_last_error());
+  }
 }
 
 /* Windows are listed in shared memory: an order beyond the most windows is refused before anything is read. */

@@ -3,7 +3,6 @@
  * a line for each triangle; exit code 1 if one is beyond the ten bounds that are promised. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <sptrsm_io.h>
 
@@ -32,33 +31,33 @@ static int judge(const char *name, const spti_view *v, const block_rules *rules,
   return code;
 }
 
-static int judge_triangle(sptrsm_context *context, const char *where, const block_rules *rules, int64_t columns) {
-  sptrsm_file_matrix *M = NULL;
+static int judge_triangle(sptrsm_context *context, const char *file, const char *name, const sptrsm_sparse *T, const block_rules *rules,
+                          int64_t columns) {
   sptrsm_matrix *matrix = NULL;
-  sptrsm_sparse T;
   spti_view view;
+  char where[4096];
   int code = UNREADABLE;
-  const bool read = !sptrsm_file_matrix_load(&M, where, NULL) && !sptrsm_file_matrix_triangle(&T, M, NULL) &&
-                    !sptrsm_matrix_create(&matrix, context, &T, SPTRSM_BORROW) &&
-                    !spti_matrix_view(&view, matrix, spti_op_from(SPTRSM_N), SPTI_PULL, SPTRSM_HOST);
-  if (read && view.dtype == SPTRSM_F64) code = judge(where, &view, rules, columns);
+  snprintf(where, sizeof where, "%s:/%s", file, name);
+  if (T->dtype != SPTRSM_F64) fprintf(stderr, "%s: its values are not f64\n", where);
+  else if (sptrsm_matrix_create(&matrix, context, T, SPTRSM_BORROW) ||
+           spti_matrix_view(&view, matrix, spti_op_from(SPTRSM_N), SPTI_PULL, SPTRSM_HOST))
+    fprintf(stderr, "%s: %s\n", where, sptrsm_last_error());
+  else code = judge(where, &view, rules, columns);
   sptrsm_matrix_destroy(matrix);
-  sptrsm_file_matrix_free(M);
   return code;
 }
 
-/* A file may have one of the two triangles. */
+/* A file has L, or L and U: one that is there and can't be read is an error, whatever the other says. */
 static int judge_file(sptrsm_context *context, const char *file, const block_rules *rules, int64_t columns) {
-  int found = 0, worst = 0;
-  for (int which = 0; which < 2; which++) {
-    char where[4096];
-    snprintf(where, sizeof where, "%s:/%s", file, which ? "U" : "L");
-    const int code = judge_triangle(context, where, rules, columns);
-    found += code != UNREADABLE;
-    if (code == 1) worst = 1;
+  sptrsm_file_factors *F = NULL;
+  if (sptrsm_file_factors_load(&F, file, NULL)) {
+    fprintf(stderr, "%s\n", sptrsm_last_error());
+    return UNREADABLE;
   }
-  if (found == 0) fprintf(stderr, "%s\n", sptrsm_last_error());
-  return found > 0 ? worst : UNREADABLE;
+  const int L = judge_triangle(context, file, "L", &F->L_tri, rules, columns);
+  const int U = F->U ? judge_triangle(context, file, "U", &F->U_tri, rules, columns) : 0;
+  sptrsm_file_factors_free(F);
+  return L > U ? L : U;
 }
 
 int main(int argc, char **argv) {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sptrsm_inspect.h>
 
 #include "trsv/tiles/tiles.h"
 
@@ -217,5 +218,32 @@ Test(tile_formats, parts_of_a_long_line) {
     cr_assert_eq(final[SPTI_TILE_ITEM_SUMS], cases[c].parts);
     spti_tiles_free(&tiles);
   }
+  free(t);
+}
+
+/* The bytes of all formats are those of the arrays that hold tiles; orders and items are counted besides. */
+Test(tile_formats, bytes_by_format_and_by_array) {
+  triangle *t = malloc(sizeof *t);
+  make(t, 16 * 36 + 1, true, true);
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_tile_stats s = {.size = sizeof s};
+  const sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = t->view.n, .ptr = t->ptr, .idx = t->idx, .val = t->val};
+  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_matrix_tiles(&s, matrix, SPTRSM_N), SPTRSM_OK, "%s", sptrsm_last_error());
+  int64_t by_format = 0, by_array = 0, tiles = 0, beside = 0;
+  for (int f = 0; f < 9; f++) by_format += s.formats[f].bytes;
+  for (int f = 0; f < 7; f++) tiles += s.formats[f].tiles;
+  for (int a = 0; a < 12; a++) {
+    by_array += s.arrays[a].bytes;
+    if (a >= 9) beside += s.arrays[a].bytes; /* items, rows of tile rows, order of rows */
+  }
+  cr_assert(s.tiles == tiles && s.tiles > 36 && s.bytes == by_array, "%d of %d tiles", (int)tiles, (int)s.tiles);
+  cr_assert_eq(by_format + beside, by_array, "%d bytes by format and %d beside, %d by array", (int)by_format, (int)beside, (int)by_array);
+  cr_assert_eq(sptrsm_matrix_tiles(NULL, matrix, SPTRSM_N), SPTRSM_ERR_ARGUMENT);
+  cr_assert_eq(sptrsm_matrix_tiles(&s, NULL, SPTRSM_N), SPTRSM_ERR_ARGUMENT);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
   free(t);
 }

@@ -45,8 +45,8 @@ typedef struct {
   void *work; /* work blocks in device memory, where shared memory is too small */
   int64_t work_blocks;
   int32_t log_work_panel;
-  size_t bytes, work_bytes;
-  void *staging[2]; /* parts of B and X in host memory */
+  size_t bytes, work_bytes; /* of factors and patterns in device memory, and of work */
+  void *staging[2];         /* parts of B and X in host memory */
   double seconds;
 } spti_batch_interleaved;
 

@@ -32,6 +32,16 @@ static sptrsm_status copy_array(void *out, const sptrsm_batch *b, const void *fr
   return SPTRSM_OK;
 }
 
+/* A part of the pattern in device memory. */
+static sptrsm_status upload(void *out, const sptrsm_batch *b, const int32_t *from, int64_t count) {
+  spti_batch_interleaved *s = b->state;
+  int32_t *memory;
+  SPTI_TRY(spti_alloc(b->context, &memory, count, sizeof *memory, "pattern of a batch"));
+  memcpy(out, &memory, sizeof memory);
+  s->bytes += (size_t)count * sizeof *memory;
+  return spti_copy_bytes(b->context, memory, SPTRSM_CUDA, from, SPTRSM_HOST, (size_t)count * sizeof *memory);
+}
+
 /* The position of each row's diagonal. */
 static sptrsm_status find_diagonal(spti_batch_triangle *t, const sptrsm_batch *b) {
   const sptrsm_sparse *T = &t->T;
@@ -42,8 +52,7 @@ static sptrsm_status find_diagonal(spti_batch_triangle *t, const sptrsm_batch *b
     for (int64_t p = T->ptr[i]; p < T->ptr[i + 1]; p++)
       if (T->idx[p] == i) position[i] = (int32_t)p;
   sptrsm_status status;
-  SPTI_TRY_DONE(spti_alloc(b->context, &t->diagonal, T->n, sizeof *position, "diagonal of a batch"));
-  SPTI_TRY_DONE(spti_copy_bytes(b->context, t->diagonal, SPTRSM_CUDA, position, SPTRSM_HOST, (size_t)T->n * sizeof *position));
+  SPTI_TRY_DONE(upload(&t->diagonal, b, position, T->n));
   SPTI_TRY_DONE(spti_batch_interleaved_alloc(b, &t->diag, T->n, sptrsm_dtype_bytes(T->dtype), "diagonals of a batch"));
 done:
   spti_host_free(position);
@@ -112,9 +121,9 @@ static void fill_rows(rows *r, const sptrsm_sparse *T, bool lines_are_rows) {
 static sptrsm_status make_rows(rows *r, const sptrsm_sparse *T, bool transposed) {
   const int64_t nnz = T->ptr[T->n];
   *r = (rows){0};
-  SPTI_TRY(spti_host_alloc(&r->ptr, (int64_t)T->n + 2, sizeof *r->ptr, "rows of a batch"));
-  SPTI_TRY(spti_host_alloc(&r->idx, nnz, sizeof *r->idx, "rows of a batch"));
-  SPTI_TRY(spti_host_alloc(&r->source, nnz, sizeof *r->source, "rows of a batch"));
+  SPTI_TRY(spti_host_alloc(&r->ptr, (int64_t)T->n + 2, sizeof *r->ptr, "pattern of a batch"));
+  SPTI_TRY(spti_host_alloc(&r->idx, nnz, sizeof *r->idx, "pattern of a batch"));
+  SPTI_TRY(spti_host_alloc(&r->source, nnz, sizeof *r->source, "pattern of a batch"));
   fill_rows(r, T, (T->format == SPTRSM_CSR) != transposed);
   return SPTRSM_OK;
 }
@@ -133,9 +142,9 @@ static void packed_free(packed_rows *p) {
 
 static sptrsm_status pack_rows(packed_rows *out, const rows *r, const spti_levels *levels, int32_t n) {
   *out = (packed_rows){0};
-  SPTI_TRY(spti_host_alloc(&out->start, (int64_t)n + 1, sizeof *out->start, "rows of a batch"));
-  SPTI_TRY(spti_host_alloc(&out->column, r->ptr[n], sizeof *out->column, "rows of a batch"));
-  SPTI_TRY(spti_host_alloc(&out->source, r->ptr[n], sizeof *out->source, "rows of a batch"));
+  SPTI_TRY(spti_host_alloc(&out->start, (int64_t)n + 1, sizeof *out->start, "pattern of a batch"));
+  SPTI_TRY(spti_host_alloc(&out->column, r->ptr[n], sizeof *out->column, "pattern of a batch"));
+  SPTI_TRY(spti_host_alloc(&out->source, r->ptr[n], sizeof *out->source, "pattern of a batch"));
   int32_t q = 0;
   for (int32_t t = 0; t < n; t++) {
     const int32_t i = levels->order[t];
@@ -149,20 +158,13 @@ static sptrsm_status pack_rows(packed_rows *out, const rows *r, const spti_level
   return SPTRSM_OK;
 }
 
-static sptrsm_status upload(void *out, const sptrsm_batch *b, const int32_t *from, int64_t count) {
-  int32_t *memory;
-  SPTI_TRY(spti_alloc(b->context, &memory, count, sizeof *memory, "rows of a batch"));
-  memcpy(out, &memory, sizeof memory);
-  return spti_copy_bytes(b->context, memory, SPTRSM_CUDA, from, SPTRSM_HOST, (size_t)count * sizeof *memory);
-}
-
 /* Entries that of[0] has already are found there; the values of another order are copied from it. */
 static sptrsm_status find_sources(spti_batch_triangle *t, packed_rows *p, int64_t entries, bool first) {
   if (!first) {
     for (int64_t q = 0; q < entries; q++) p->source[q] = t->place[p->source[q]];
     return SPTRSM_OK;
   }
-  SPTI_TRY(spti_host_alloc(&t->place, t->T.ptr[t->T.n], sizeof *t->place, "rows of a batch"));
+  SPTI_TRY(spti_host_alloc(&t->place, t->T.ptr[t->T.n], sizeof *t->place, "pattern of a batch"));
   for (int64_t q = 0; q < entries; q++) t->place[p->source[q]] = (int32_t)q;
   return SPTRSM_OK;
 }
@@ -183,6 +185,8 @@ static sptrsm_status upload_order(spti_batch_order_of *o, const sptrsm_batch *b,
 
 sptrsm_status spti_batch_order_create(spti_batch_triangle *t, const sptrsm_batch *b, bool transposed) {
   spti_batch_order_of *o = &t->of[transposed];
+  spti_batch_interleaved *s = b->state;
+  const size_t bytes = s->bytes;
   rows r;
   packed_rows p = {0};
   spti_levels levels = {0};
@@ -207,6 +211,7 @@ done:
   if (!o->made) {
     order_free(o, b->context);
     *o = (spti_batch_order_of){0};
+    s->bytes = bytes;
   }
   rows_free(&r);
   packed_free(&p);

@@ -97,10 +97,10 @@ enum { MOST_BYTES = 16 /* of a value */ };
 /* Before anything is written: a part that is not there, a pointer that the device can't reach. */
 static sptrsm_status check_parts(const sptrsm_batch *b, const spti_joined_set *set, int64_t m, const sptrsm_batch_values *v) {
   const spti_joined *s = b->state;
-  for (int part = 0; part < SPTI_PARTS; part++) {
+  for (int part = SPTI_PART_U; part < SPTI_PARTS; part++) { /* all have L */
     int64_t stride;
     const char *name = spti_batch_part_names[part];
-    const bool has = part == SPTI_PART_L || (part == SPTI_PART_U ? set->form.has_U : set->has[part - SPTI_PART_D][m]);
+    const bool has = part == SPTI_PART_U ? set->form.has_U : set->has[part - SPTI_PART_D][m];
     if (spti_batch_part(&stride, v, part) && !has)
       return spti_fail(SPTRSM_ERR_ARGUMENT, "%s is given, but the factors have no %s", name, name);
   }

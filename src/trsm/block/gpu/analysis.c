@@ -22,7 +22,7 @@ static const size_t NEVER_TOO_LARGE = (size_t)1 << 28; /* bytes */
 size_t spti_block_lay_out_panels(spti_block_values_args *args, void *memory) {
   spti_block_columns_args *columns = &args->columns;
   const int32_t count = columns->count;
-  spti_carver c = {.base = memory};
+  spti_carver c = {.base = memory, .whole = true};
   columns->order = spti_carve(&c, count, sizeof *columns->order);
   columns->step_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->step_start);
   columns->diag_start = spti_carve(&c, (int64_t)count + 1, sizeof *columns->diag_start);
@@ -36,7 +36,7 @@ size_t spti_block_lay_out_panels(spti_block_values_args *args, void *memory) {
 
 size_t spti_block_lay_out_tiles(spti_block_values_args *args, int32_t **herald, const int64_t *totals, void *memory) {
   const size_t tile = SPTI_BLOCK_TILE * sptrsm_dtype_bytes(args->columns.view.dtype);
-  spti_carver c = {.base = memory};
+  spti_carver c = {.base = memory, .whole = true};
   args->col = spti_carve(&c, totals[SPTI_BLOCK_STEPS] * SPTI_BLOCK_STEP, sizeof *args->col);
   args->step = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof *args->step);
   args->step_ready = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof *args->step_ready);

@@ -83,7 +83,7 @@ typedef struct {
 } copy_arrays;
 
 static void lay_out_copies(copy_arrays *a, int32_t copies, const host_panels *h, int32_t groups, void *memory) {
-  spti_carver c = {.base = memory};
+  spti_carver c = {.base = memory, .whole = true};
   a->runs = spti_carve(&c, (int64_t)h->count + 1, sizeof *a->runs);
   a->at = spti_carve(&c, (int64_t)groups * h->count, sizeof *a->at);
   a->first = spti_carve(&c, (int64_t)copies + 1, sizeof *a->first);

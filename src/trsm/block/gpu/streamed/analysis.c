@@ -19,7 +19,7 @@ enum { TIMES_THE_MATRIX = 64, NEVER_TOO_LARGE = 1 << 28 /* bytes; both as in blo
 
 /* The arrays by panels; returns their size. */
 static size_t lay_out_panels(spti_block_values_args *args, char *memory) {
-  spti_carver c = {.base = memory};
+  spti_carver c = {.base = memory, .whole = true};
   args->columns.first = spti_carve(&c, (int64_t)args->columns.count + 1, sizeof *args->columns.first);
   return c.used + spti_block_lay_out_panels(args, memory ? memory + c.used : NULL);
 }
