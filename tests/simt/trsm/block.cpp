@@ -132,7 +132,8 @@ template <typename T> static void refined_with_near_columns(const char *type) {
     for (int32_t p = 0; p < s.panels.panels.count; p++) {
       int32_t *flags = const_cast<int32_t *>(s.panels.panels.flags) + p;
       if (*flags == 0) *flags = (1 + p % s.strips_of(p)) * SPTI_BLOCK_REFINE;
-      refined += !(*flags & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_APART)) && s.panels.panels.step_start[p] < s.panels.panels.step_start[p + 1];
+      refined +=
+          !(*flags & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_APART)) && s.panels.panels.step_start[p] < s.panels.panels.step_start[p + 1];
     }
     cr_assert_gt(refined, 0, "%s", c.name().c_str());
     simt::use(simt::schedule::from_seed(seed));

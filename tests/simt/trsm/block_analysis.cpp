@@ -28,14 +28,15 @@ struct block_case : drawn_system {
     numbers r = numbers_of(seed + 77);
     draw_system(r);
     const int kind = r.below(4);
-    rules = {rows[kind], least[kind], windows[r.below(4)], r.below(3) ? 8.0 : 2.0, r.below(3) ? 1000.0 : 10.0};
+    rules = {rows[kind], least[kind], windows[r.below(4)], r.below(3) ? 8.0 : 2.0, r.below(2) ? 32.0 : 1000.0, r.below(3) ? 1000.0 : 10.0};
   }
   std::string name() const {
     return system_name() + " rows=" + std::to_string(rules.rows) + " least=" + std::to_string(rules.least) +
            " window=" + std::to_string(rules.window);
   }
   spti_block_settings settings() const {
-    return {rules.rows, rules.least, rules.window ? rules.window : 1 << 17, int32_t(rules.bound), int32_t(rules.refine)};
+    return {rules.rows,           rules.least,          rules.window ? rules.window : 1 << 17,
+            int32_t(rules.bound), int32_t(rules.spare), int32_t(rules.refine)};
   }
 };
 

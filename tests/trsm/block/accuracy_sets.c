@@ -67,7 +67,8 @@ int main(int argc, char **argv) {
     fprintf(stderr, "use: block_accuracy BOUND COLUMNS FILE...\n");
     return UNREADABLE;
   }
-  const block_rules rules = {.rows = SPTI_BLOCK_ROWS, .least = 16, .window = SPTI_BLOCK_WINDOW, .bound = atof(argv[1]), .refine = 1e6};
+  const block_rules rules = {
+      .rows = SPTI_BLOCK_ROWS, .least = 16, .window = SPTI_BLOCK_WINDOW, .bound = atof(argv[1]), .spare = 32, .refine = 1e6};
   if (sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL)) return UNREADABLE;
   for (int f = 3; f < argc; f++) {
     const int code = judge_file(context, argv[f], &rules, atoll(argv[2]));

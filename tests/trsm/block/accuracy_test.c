@@ -96,9 +96,17 @@ static void make_saddle(void) {
   make_view(true);
 }
 
+/* `bound` of the method. */
+enum { DEFAULT = 2, REFINES_ALL = 0, REFINES_NOTHING = INT32_MAX };
+
 /* The largest residual of all distributions, in bounds. */
 static double worst_with(double bound) {
-  const block_rules rules = {.rows = SPTI_BLOCK_ROWS, .least = 16, .window = SPTI_BLOCK_WINDOW, .bound = bound, .refine = 1e6};
+  const block_rules rules = {.rows = SPTI_BLOCK_ROWS,
+                             .least = 16,
+                             .window = SPTI_BLOCK_WINDOW,
+                             .bound = bound,
+                             .spare = bound == REFINES_NOTHING ? 1e9 : 32,
+                             .refine = 1e6};
   double worst[BLOCK_DISTRIBUTIONS], most = 0;
   block_reference b;
   cr_assert(block_reference_make(&b, &t.view, &rules));
@@ -108,8 +116,6 @@ static double worst_with(double bound) {
   block_reference_free(&b);
   return most;
 }
-
-enum { DEFAULT = 2, REFINES_ALL = 0, REFINES_NOTHING = INT32_MAX };
 
 static void check(const char *name) {
   for (int bound = REFINES_ALL; bound <= DEFAULT; bound += DEFAULT) {

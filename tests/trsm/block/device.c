@@ -67,8 +67,8 @@ static void check(const opened *o, const spti_block_analysis *a, const block_rul
 
 static void check_system(const test_system *system, int32_t window, const char *name) {
   opened o = open_system(system, SPTI_PULL);
-  const spti_block_settings set = {.rows = 64, .least = 16, .window = window, .bound = 8, .refine = 1000};
-  const block_rules rules = {64, 16, window, 8, 1000};
+  const spti_block_settings set = {.rows = 64, .least = 16, .window = window, .bound = 8, .spare = 32, .refine = 1000};
+  const block_rules rules = {64, 16, window, 8, 32, 1000};
   spti_block_analysis a;
   ok(spti_block_analysis_make(&a, o.plan, &set));
   check(&o, &a, &rules, name);

@@ -250,7 +250,7 @@ static double share_of(const maker *m, int32_t s) {
     roots += sqrt(magnitude(value_at(m->v, p)));
   }
   roots /= sqrt(sum);
-  return fmin(1, 32 * pow(1e8, -1 / (roots * roots)));
+  return fmin(1, m->rules->spare * pow(1e8, -1 / (roots * roots)));
 }
 
 /* Rows of a panel that row i takes; of those only such that take others. */

@@ -16,10 +16,11 @@ typedef struct {
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
   double bound;   /* of abs(inverse) abs(block), row sums, abs = |re| + |im|, on average over a row with abs(block) as weights, more for
                    * rows of many terms, less for those of few (trsm/block/gpu/limits.cuh); strips up to the last one above it are refined, */
+  double spare;   /* by which rows of few terms are trusted more (limits.cuh) */
   double refine;  /* or the panel substituted, if it is above this one too; for what underflows see trsm/block/gpu/values_kernels.cu */
 } block_rules;
 
-static const block_rules BLOCK_RULES = {64, 16, 0, 100, 0};
+static const block_rules BLOCK_RULES = {64, 16, 0, 100, 32, 0};
 
 typedef struct {
   spti_block_panels panels;

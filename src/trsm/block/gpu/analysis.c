@@ -185,6 +185,7 @@ spti_block_values_args spti_block_args(const spti_block_settings *set, const spt
   const int32_t window = places < set->window ? (int32_t)places : set->window;
   return (spti_block_values_args){
       .bound = set->bound,
+      .spare = set->spare,
       .refine = single && set->refine > SPTI_BLOCK_REFINE_F32 ? SPTI_BLOCK_REFINE_F32 : set->refine,
       .columns = {.view = *v, .count = count, .window = window, .threads = threads_for(v, count, window), .scan_threads = SCAN_THREADS}};
 }

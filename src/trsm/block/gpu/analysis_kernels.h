@@ -56,13 +56,14 @@ typedef struct {
   int32_t *flagged; /* [3], zero at the start: numbers of panels that are substituted, refined, and APART */
   /* Row sums of |inverse| |triangle| up to which the inverse is used alone, and with refinement: `bound` holds on average over a row, and
    * depends on its terms (limits.cuh); `refine` holds for each sum or, in all rows, for that average. */
-  double bound, refine;
+  double bound, refine, spare; /* spare: see limits.cuh */
 } spti_block_values_args;
 
-int spti_block_columns_launch(const spti_block_values_args *, void *stream);                /* -> col, step, step_ready */
-int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);   /* -> tile, zeroed before */
-int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> triangle, inverse, limit, flags, flagged */
-int spti_block_near_launch(const spti_block_values_args *, sptrsm_dtype, void *stream);     /* tile, inverse, limit -> near; flags, flagged */
+int spti_block_columns_launch(const spti_block_values_args *, void *stream);              /* -> col, step, step_ready */
+int spti_block_values_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* -> tile, zeroed before */
+int spti_block_inverses_launch(const spti_block_values_args *, sptrsm_dtype,
+                               void *stream);                                           /* -> triangle, inverse, limit, flags, flagged */
+int spti_block_near_launch(const spti_block_values_args *, sptrsm_dtype, void *stream); /* tile, inverse, limit -> near; flags, flagged */
 
 #ifdef __cplusplus
 }

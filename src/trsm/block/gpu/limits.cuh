@@ -43,11 +43,11 @@ SPTI_DEVICE double limit_by_terms(const spti_block_values_args &a, int32_t place
 
 /* The part of that limit for a row that takes solutions in which others cancel. All terms of a residual may be small by chance, while the
  * roundings of what cancelled stay. Of e terms of one size all are below 10^(-8 / e) of their usual size once in 10^8 right-hand sides;
- * terms of other sizes count as e = (sum of roots)^2 / sum of them. From e = 5.3 on the limit is not lowered. */
-SPTI_DEVICE double share_of_few_terms(const row_terms &t) {
-  constexpr double CHANCE = 18.420680743952367 /* ln 10^8 */, SPARE = 32;
+ * terms of other sizes count as e = (sum of roots)^2 / sum of them. With a.spare = 32 the limit is not lowered from e = 5.3 on. */
+SPTI_DEVICE double share_of_few_terms(const spti_block_values_args &a, const row_terms &t) {
+  constexpr double CHANCE = 18.420680743952367; /* ln 10^8 */
   const double roots = t.roots / sqrt(t.sum);
-  return fmin(1.0, SPARE * exp(-CHANCE / (roots * roots)));
+  return fmin(1.0, a.spare * exp(-CHANCE / (roots * roots)));
 }
 
 } // namespace spti

@@ -27,8 +27,12 @@ typedef struct {
 enum { SHARED_BYTES = 96 << 10 }; /* of a thread block: more than any kernel of block needs */
 
 spti_block_settings spti_block_defaults(void) {
-  return (spti_block_settings){
-      .rows = SPTI_FACTOR_PANEL_ROWS, .least = SPTI_FACTOR_PANEL_LEAST, .window = SPTI_BLOCK_WINDOW, .bound = 2, .refine = 1000000};
+  return (spti_block_settings){.rows = SPTI_FACTOR_PANEL_ROWS,
+                               .least = SPTI_FACTOR_PANEL_LEAST,
+                               .window = SPTI_BLOCK_WINDOW,
+                               .bound = 2,
+                               .spare = 32,
+                               .refine = 1000000};
 }
 
 sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32_t *tile, const spti_setting *more, int more_count,
@@ -37,6 +41,7 @@ sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32
                           {"least", &s->least, 1, SPTI_BLOCK_ROWS, NULL},
                           {"window", &s->window, 64, SPTI_BLOCK_WINDOW, NULL},
                           {"bound", &s->bound, 0, INT32_MAX, NULL},
+                          {"spare", &s->spare, 0, INT32_MAX, NULL},
                           {"refine", &s->refine, 0, INT32_MAX, NULL},
                           {"tile", tile, 8, 32, NULL},
                           {0},

@@ -284,7 +284,7 @@ SPTI_DEVICE int32_t flag_of_row(const spti_block_values_args &a, const two_trian
   syncthreads();
   if (i >= rows) return 0;
   for (int32_t j = 0; j <= i; j++) residual += magnitude(t.D(i, j)) * amplified[j];
-  const double limit = limit_by_terms(a, first + i), share = i < size ? share_of_few_terms(terms[i]) : 1;
+  const double limit = limit_by_terms(a, first + i), share = i < size ? share_of_few_terms(a, terms[i]) : 1;
   store(a.limit + int64_t(SPTI_BLOCK_ROWS) * panel + i, float(takes ? limit * share : limit));
   const double lost = total * (range<T>::STEP + range<double>::STEP * (most + SPTI_BLOCK_ROWS * all));
   if (huge || !(lost * lost <= range<T>::LEAST)) return SPTI_BLOCK_SUBSTITUTE;
