@@ -9,7 +9,7 @@
 #   fuzz           each fuzz target for a minute (fuzz.sh)
 #   damage         100,000 damaged files (DAMAGE_COUNT; others by DAMAGE_SEED): no crash, no hang, no sound file blamed, no number that is not
 #                  in the file
-#   accuracy       block:bound=0 of a GPU keeps ten bounds on the factors of data/ and of the files that ACCURACY_SETS names, one a line, by
+#   accuracy       block of a GPU keeps ten bounds on the factors of data/ and of the files that ACCURACY_SETS names, one a line, by
 #                  its operations on the host, with 512 right-hand sides of each of four distributions
 #   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
 #   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
@@ -88,7 +88,7 @@ part_accuracy() {
   [[ -z ${ACCURACY_SETS:-} ]] || mapfile -t sets <<<"$ACCURACY_SETS"
   [[ -d build/test ]] || scripts/test.sh
   cmake --build build/test --parallel "$JOBS" --target block_accuracy >build/accuracy.log 2>&1 || { tail -n 40 build/accuracy.log; return 1; }
-  build/test/tests/trsm/block_accuracy 0 512 data/*_splu.h5 "${sets[@]}"
+  build/test/tests/trsm/block_accuracy 2 512 data/*_splu.h5 "${sets[@]}"
 }
 
 part_damage() {

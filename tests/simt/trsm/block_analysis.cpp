@@ -333,7 +333,8 @@ Test(simt_block_analysis, rows_of_many_terms) {
   rows_of_terms<double>(10, 341, 0);
 }
 
-/* A panel of rows that take nothing, but for a chain: each of its rows takes the one before and the first `outside` rows of another panel. */
+/* A panel of rows that take nothing, but for a chain: each of its rows takes the one before it and the first `outside` rows of another
+ * panel. */
 template <typename T> static void short_chain(int32_t at, int32_t chain, int32_t outside, float weight, int32_t flags) {
   rows_by_hand<T> rows;
   for (int32_t i = 0; i < 64; i++) rows.end_row(T(1));

@@ -14,10 +14,11 @@ typedef struct {
   int32_t rows;   /* of a panel at most: a multiple of 16 up to 64 */
   int32_t least;  /* rows of a panel before it may end where the next row does not need it */
   int32_t window; /* columns whose places in ready order are in different windows never share a step; 0: one window */
-  double bound;   /* of abs(inverse) abs(block), row sums, abs = |re| + |im|, on average over a row with abs(block) as weights, more for
-                   * rows of many terms, less for those of few (trsm/block/gpu/limits.cuh); strips up to the last one above it are refined, */
-  double spare;   /* by which rows of few terms are trusted more (limits.cuh) */
-  double refine;  /* or the panel substituted, if it is above this one too; for what underflows see trsm/block/gpu/values_kernels.cu */
+  /* On row sums of abs(inverse) abs(block), abs = |re| + |im|, on average over a row with abs(block) as weights; trsm/block/gpu/limits.cuh
+   * has each row's part in them. For what underflows see trsm/block/gpu/values_kernels.cu. */
+  double bound;  /* strips up to the last row above this are refined */
+  double spare;  /* by which rows whose terms may cancel are trusted more */
+  double refine; /* a panel above this, too, is substituted */
 } block_rules;
 
 static const block_rules BLOCK_RULES = {64, 16, 0, 100, 32, 0};

@@ -217,7 +217,7 @@ SPTI_DEVICE void load_triangle(const spti_view &v, const two_triangles<W> &t, in
       for (int r = 0; r < ROWS_AT_ONCE; r++) {
         const int32_t i = top + r * INVERSE_WARPS, j = place[r] - first;
         put_in_triangle(t, i, j, value[r], v.unit);
-        if (!(v.unit && j == i)) sums[r].add(magnitude(in_f64<T>::from(value[r])));
+        sums[r].add(v.unit && j == i ? 0.0 : magnitude(in_f64<T>::from(value[r])));
       }
     }
 #pragma unroll
