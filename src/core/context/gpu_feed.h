@@ -17,15 +17,15 @@ enum { SPTI_GPU_FEED_BUFFERS = 8 /* at most */ };
 sptrsm_status spti_gpu_feed_create(spti_gpu_feed **out, const sptrsm_context *, void *memory, size_t bytes, int buffers);
 void spti_gpu_feed_free(spti_gpu_feed *); /* waits; NULL: nothing happens */
 
-/* What is queued on the feed's streams from now on waits for all that is queued on the context's stream, */
+/* Work that is queued on the feed's streams from now on waits for what is queued on the context's stream. */
 sptrsm_status spti_gpu_feed_begin(spti_gpu_feed *, const sptrsm_context *);
-/* and what is queued on the context's stream for all that is queued on those of the feed. */
+/* Work that is queued on the context's stream from now on waits for what is queued on the feed's streams. */
 sptrsm_status spti_gpu_feed_end(spti_gpu_feed *, const sptrsm_context *);
 
 /* Queues the copy of piece k = 0, 1, ..., behind the work on the piece that was in its buffer. `from` is page-locked and stays as it is
  * until the copy is done. */
 sptrsm_status spti_gpu_feed_send(spti_gpu_feed *, int64_t k, const void *from, size_t bytes);
-/* Where piece k, which was sent, is for work that is queued on *stream. */
+/* The address of piece k, and the stream on which work that reads it has to be queued. */
 void *spti_gpu_feed_take(void **stream, const spti_gpu_feed *, int64_t k);
 /* Work on piece k that is queued from now on waits for all that is queued on the stream of piece k - 1. */
 sptrsm_status spti_gpu_feed_in_turn(spti_gpu_feed *, int64_t k);

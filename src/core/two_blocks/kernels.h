@@ -23,8 +23,8 @@ int spti_two_blocks_start_launch(const spti_two_blocks_args *, void *stream);
 
 /* One thread block that ends when `tickets` tickets of a solve are drawn: that number of thread blocks have started then, and keep their
  * places on the multiprocessors until they end. A kernel that waits for solutions of earlier kernels, which may still run, is queued behind
- * such a gate: else its own blocks could take the places that the others need, and draw their tickets. The gate has no limit of its own,
- * since the blocks that it waits for need nothing but the end of blocks whose waits have one. */
+ * such a gate: else its own blocks could take the places that the others need, and draw their tickets. The gate has no time limit and
+ * can't hang: the blocks that it waits for start when running blocks end, and every wait of a running block is bounded. */
 typedef struct {
   const int32_t *control; /* [SPTI_TWO_BLOCKS_CONTROL_WORDS] */
   int32_t tickets;

@@ -1,4 +1,4 @@
-/* accuracy_test.c -- what `block` on a GPU promises of right-hand sides of any distribution, on triangles that make it hard: by the
+/* accuracy_test.c -- what `block` on a GPU promises for right-hand sides of four distributions, on triangles that make it hard: by the
  * kernel's operations on the host (solve_reference.h). accuracy_sets.c does the same with files. */
 #include <criterion/criterion.h>
 

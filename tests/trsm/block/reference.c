@@ -253,7 +253,7 @@ static double share_of(const maker *m, int32_t s) {
   return fmin(1, m->rules->spare * pow(1e8, -1 / (roots * roots)));
 }
 
-/* Rows of a panel that row i takes; of those only such that take others. */
+/* Does row i depend on a row of the panel; on one that itself depends on another? */
 static bool takes_others(number D[SPTI_BLOCK_ROWS][SPTI_BLOCK_ROWS], int32_t i, bool that_take_others) {
   for (int32_t j = 0; j < i; j++)
     if (D[i][j] != 0 && (!that_take_others || takes_others(D, j, false))) return true;

@@ -17,7 +17,7 @@ typedef struct {
   /* On row sums of abs(inverse) abs(block), abs = |re| + |im|, on average over a row with abs(block) as weights; trsm/block/gpu/limits.cuh
    * has each row's part in them. For what underflows see trsm/block/gpu/values_kernels.cu. */
   double bound;  /* strips up to the last row above this are refined */
-  double spare;  /* by which rows whose terms may cancel are trusted more */
+  double spare;  /* factor by which the lowered limit of rows of few terms is raised */
   double refine; /* a panel above this, too, is substituted */
 } block_rules;
 

@@ -11,7 +11,7 @@ typedef struct {
   int32_t rows, least; /* most rows of a panel; rows before it may end early (core/levels/row_panels_gpu.h) */
   int32_t window;      /* columns share a step only within a window of this many places in ready order: a multiple of 64 */
   int32_t bound;       /* on |inverse| |diagonal block| in rows of few terms: above it the product with the inverse is refined */
-  int32_t spare;       /* by which rows whose terms may cancel are trusted more (limits.cuh): the less, the more panels are refined */
+  int32_t spare;       /* factor by which the lowered limit of rows of few terms is raised (limits.cuh) */
   int32_t refine;      /* where it is exceeded both in solutions and in residuals, the block is substituted; at most SPTI_BLOCK_REFINE_F32
                         * in single precision */
 } spti_block_settings;

@@ -13,7 +13,7 @@ extern "C" {
 
 enum { SPTI_BLOCK_TERMS = 4 };       /* terms of a residual up to which its row has the plain bound: two entries beside the diagonal */
 enum { SPTI_BLOCK_TERMS_MOST = 64 }; /* up to this many times as many terms the bound grows as terms^1.5, beyond as terms */
-/* Near columns that are multiplied in advance have this fraction of a diagonal block's bound: x(near) may be larger than x. */
+/* The limit for near columns that are multiplied in advance is a diagonal block's limit over this: x(near) may be larger than x. */
 enum { SPTI_BLOCK_APART_SHARE = 4 };
 enum { SPTI_BLOCK_STEPS, SPTI_BLOCK_TILES, SPTI_BLOCK_DIAGONAL_TILES, SPTI_BLOCK_NEAR_TILES, SPTI_BLOCK_TOTALS };
 enum { SPTI_BLOCK_FEW_PANELS = 1024 };
@@ -52,7 +52,7 @@ typedef struct {
   int32_t *step_ready; /* [steps]: ready_at of the first column of each */
   void *tile, *triangle, *inverse, *near;
   int32_t *flags;   /* [count] */
-  float *limit;     /* [SPTI_BLOCK_ROWS count], from inverses for near: of row r of panel p at SPTI_BLOCK_ROWS p + r */
+  float *limit;     /* [SPTI_BLOCK_ROWS count]: on the amplification in row r of panel p, at SPTI_BLOCK_ROWS p + r, for near */
   int32_t *flagged; /* [3], zero at the start: numbers of panels that are substituted, refined, and APART */
   /* Row sums of |inverse| |triangle| up to which the inverse is used alone, and with refinement: `bound` holds on average over a row, and
    * depends on its terms (limits.cuh); `refine` holds for each sum or, in all rows, for that average. */

@@ -7,8 +7,8 @@
  *
  * Accuracy. Roundings of the product with X are amplified by the row sums of |X| |D|:
  * - X is used alone where these sums stay below a limit, on average over each row with |D| as weights (the amplification in a residual).
- *   A row of many terms has a higher limit, one of few terms a far lower one (limits.cuh), unless each row of the panel that it takes
- *   takes no other: then nothing cancels within the panel.
+ *   A row of many terms has a higher limit, one of few terms a far lower one (limits.cuh) if it depends on a row of the panel that
+ *   depends on another row of the panel, whose solution may have cancelled.
  * - Else one step of refinement follows the product, for the strips up to the last such row. It squares the relative error, so the bound is
  *   far higher: on the amplification in each solution, as if all were equally large, or on that in the residuals. Either is enough for a
  *   panel, since the step contracts in either measure; where unknowns are scaled far apart only the second stays small.
@@ -250,8 +250,8 @@ template <typename T> SPTI_DEVICE void add_long_rows(const spti_view &v, int32_t
   }
 }
 
-/* Flags of a row: those of a panel without REFINE; roundings are amplified too far for a step of refinement in its solution, and in its
- * residual; and its strip, the first one by STRIP, is to be refined. */
+/* Flags of a row: SUBSTITUTE and APART as for a panel; a step of refinement is not enough, measured in the solution or in the residual;
+ * STRIP << s: strip s is to be refined. */
 enum { FAR_BY_SOLUTION = 4, FAR_BY_RESIDUAL = 8, STRIP = 16, ROW_FLAGS = 8 };
 
 /* Whole block: the flags for row `thread` of the panel. `most` is the row sum of |X| |D|, by which roundings are amplified in the row's

@@ -9,9 +9,9 @@
 
 /* A piece takes this part of the memory limit: two buffers, and what new values need for a piece, are to leave most of it to right-hand
  * sides, also where L and U stream. It takes up to twice that if it holds fewer than PANELS_WORTHWHILE of the widest panels, since a kernel
- * that solves with one or two of them keeps few multiprocessors busy, and then takes longer than the copy. Where kernels of several pieces
- * run at the same time, all buffers together take as much as two of those. Without a limit, this many bytes. Pieces of some megabytes are
- * copied at full speed. */
+ * that solves with one or two of them keeps few multiprocessors busy, and then takes longer than the copy. Where kernels of N pieces run at
+ * the same time, pieces are smaller, so that N buffers take as much as two of those; packed tiles need more room. Without a limit, this
+ * many bytes. Pieces of some megabytes are copied at full speed. */
 enum { SHARE_OF_LIMIT = 32, PANELS_WORTHWHILE = 4, PIECE_BYTES = 64 << 20 };
 enum { TIMES_THE_MATRIX = 64, NEVER_TOO_LARGE = 1 << 28 /* bytes; both as in block's analysis */ };
 

@@ -200,7 +200,8 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
                         .together = true,
                         .sync = spti_gpu_syncfree(plan->context, w->control)};
   SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));
-  if (w->shares_work) SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context)); /* the buffers were others' */
+  if (w->shares_work)
+    SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context)); /* other plans have used this memory: the copies wait for them */
   for (int32_t k = 0; k < ahead; k++) SPTI_TRY(send(w, s, k));
   if (!w->shares_work) SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context));
   for (int32_t k = 0; k < s->piece_count; k++) {
