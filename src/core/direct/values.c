@@ -1,18 +1,32 @@
 /* values.c -- new values of a factor set in its solver, whose plans keep their analyses. */
 #include "core/base/dtype.h"
 #include "core/context/alloc.h"
+#include "core/context/gpu.h"
 #include "core/direct/direct.h"
 #include "core/direct/single.h"
+#include "core/plan/method.h"
 
 const char *spti_direct_factor_name(const sptrsm_direct *d, int matrix) {
   if (d->dtype != d->given) return matrix == SPTI_L_MATRIX ? "L in single precision" : "U in single precision";
   return matrix == SPTI_L_MATRIX ? "L" : "U";
 }
 
+/* New values of plans that stream need the room of the workspace; the next solve makes a new one. */
+static sptrsm_status make_room(sptrsm_direct *d) {
+  bool streams = false;
+  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
+    const sptrsm_plan *plan = spti_direct_slot_at(d, s)->plan;
+    streams = streams || (plan && plan->method->flags & SPTI_FROM_HOST);
+  }
+  if (!streams) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_refuse_capture(d->context, "new values"));
+  spti_direct_free_workspace(d);
+  return SPTRSM_OK;
+}
+
 /* All new values are checked before any is stored: U first, D while it is copied, and L by sptrsm_matrix_set_values, which changes
  * nothing if it fails. */
 static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void *D, const void *D_sub, const void *U_val) {
-  if (d->context->memory_limit > 0) spti_direct_free_workspace(d); /* plans that stream need its room; the next solve makes it anew */
   if (U_val)
     SPTI_TRY(spti_name_object(spti_matrix_check_values(d->matrix[SPTI_U_MATRIX], U_val), spti_direct_factor_name(d, SPTI_U_MATRIX)));
   spti_direct_diagonal fresh = {0};
@@ -20,6 +34,7 @@ static sptrsm_status set_values(sptrsm_direct *d, const void *L_val, const void 
     SPTI_TRY(spti_direct_diagonal_create(&fresh, d->context, d->n, d->dtype, D ? D : d->D.host[0], D_sub ? D_sub : d->D.host[1],
                                          d->D.apply.hermitian));
   sptrsm_status status;
+  if (L_val || U_val) SPTI_TRY_GOTO(make_room(d));
   if (L_val)
     SPTI_TRY_GOTO(spti_name_object(sptrsm_matrix_set_values(d->matrix[SPTI_L_MATRIX], L_val), spti_direct_factor_name(d, SPTI_L_MATRIX)));
   if (U_val)

@@ -64,11 +64,6 @@ static void forget_analysis(sptrsm_plan *plan) {
 
 static const char streamed[] = "block-streamed";
 
-bool spti_plan_may_stream(const sptrsm_context *context, const char *method) {
-  if (context->place != SPTRSM_CUDA || context->memory_limit == 0) return false;
-  return !method || strcmp(method, "auto") == 0 || strcmp(method, "block") == 0 || strncmp(method, "block:", strlen("block:")) == 0;
-}
-
 void spti_plan_streamed_name(char *out, size_t size, const char *method) {
   const char *variant = method ? strchr(method, ':') : NULL;
   snprintf(out, size, "%s%s", streamed, variant ? variant : "");

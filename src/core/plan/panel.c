@@ -1,6 +1,8 @@
 /* panel.c -- see panel.h. */
 #include "core/plan/panel.h"
 
+#include <string.h>
+
 #include "core/context/gpu.h"
 #include "core/plan/method.h"
 
@@ -78,4 +80,9 @@ int32_t spti_panel_even(int32_t panel, int64_t expected) {
   if (expected <= panel) return panel;
   const int64_t sweeps = (expected - 1) / panel + 1, even = ((expected - 1) / sweeps + GPU_PANEL_MIN) / GPU_PANEL_MIN * GPU_PANEL_MIN;
   return even < panel ? (int32_t)even : panel;
+}
+
+bool spti_plan_may_stream(const sptrsm_context *context, const char *method) {
+  if (context->place != SPTRSM_CUDA || context->memory_limit == 0) return false;
+  return !method || strcmp(method, "auto") == 0 || strcmp(method, "block") == 0 || strncmp(method, "block:", strlen("block:")) == 0;
 }

@@ -8,6 +8,7 @@
 #include "core/context/trace.h"
 #include "core/plan/method.h"
 #include "core/plan/pack.h"
+#include "core/plan/plan.h"
 
 /* ---- checks ---- */
 
@@ -67,6 +68,9 @@ static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X)
 /* ---- memory ---- */
 
 enum { STAGING_SHARE = 16, STAGING_LEAST = 8 };
+#ifndef SPTI_STAGING_VALUES
+#define SPTI_STAGING_VALUES ((int64_t)1 << 19) /* at least: smaller parts are copied slowly */
+#endif
 enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns for which a thread is worth while */ };
 
 /* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them, or for every 8
@@ -79,11 +83,21 @@ static int slab_count(const sptrsm_context *context, const sptrsm_options *optio
   return useful < threads ? (int)useful : threads;
 }
 
-/* A sixteenth of a panel, and at least one row of it: so more columns fit beside a factor that comes to the device once for each panel. */
+/* May the factor come to the device once for each panel, so that every column that fits beside it counts? */
+static bool may_stream(const sptrsm_context *context, const char *method) {
+  static const char streams[] = "block-streamed";
+  return spti_plan_may_stream(context, method) || (context->memory_limit > 0 && method && strncmp(method, streams, strlen(streams)) == 0);
+}
+
+/* Values of a part in which blocks in host memory pass: a sixteenth of a panel, at least eight columns and one row of it. 0: they pass by
+ * whole panels. */
 static int64_t part_of(const sptrsm_context *context, int64_t n, int32_t panel, const sptrsm_options *options) {
   const int64_t columns = panel > STAGING_SHARE * STAGING_LEAST ? panel / STAGING_SHARE : STAGING_LEAST < panel ? STAGING_LEAST : panel;
-  if (context->place == SPTRSM_HOST || (options->memory_limit == 0 && context->memory_limit == 0)) return 0;
-  return n * columns > panel ? n * columns : panel;
+  const int64_t all = n * panel, part = n * columns > SPTI_STAGING_VALUES ? n * columns
+                                        : SPTI_STAGING_VALUES < all       ? SPTI_STAGING_VALUES
+                                                                          : all;
+  if (context->place == SPTRSM_HOST || !may_stream(context, options->method)) return 0;
+  return part > panel ? part : panel;
 }
 
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
@@ -105,6 +119,7 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context
   spti_panels panels = {.panel = panel,
                         .narrow = spti_narrow_panel(n, dtype, panel, options),
                         .slabs = slab_count(context, options),
+                        .limited = options->memory_limit > 0 || context->memory_limit > 0,
                         .part = part_of(context, n, panel, options)};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
   SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));

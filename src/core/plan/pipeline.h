@@ -55,8 +55,9 @@ typedef struct {
   int slabs;      /* panels in W: up to one for each thread on the host, else 1 */
   bool lent;      /* host: to one thread of a job that solves with many pipelines; it works alone */
   void *W;
-  int64_t part;            /* CUDA, where memory is limited: values of the staging memory, through which blocks in host memory pass in
-                            * parts, and copies and solves take turns; 0: it has the columns of a panel, or more */
+  bool limited;            /* CUDA: memory is limited, so there is one staging panel at most, and copies and solves take turns */
+  int64_t part;            /* CUDA: values of the staging memory, through which blocks in host memory pass in parts; 0: it has the columns
+                            * of a panel, or more */
   int64_t staged;          /* CUDA: values that staging has room for */
   void *staging;           /* CUDA: for columns of blocks in host memory, or NULL */
   spti_gpu_copies *copies; /* CUDA: copies go beside the solves by it; NULL until needed */

@@ -47,7 +47,7 @@ static passage choose_passage(const spti_pipeline *pipe, const spti_panels *pane
   const bool staged = B->place == SPTRSM_HOST || X->place == SPTRSM_HOST;
   const int64_t b = columns_to_part(B), x = columns_to_part(X), slot = (((b > x ? b : x) - 1) / SLOTS_MOST / 32 + 1) * 32;
   const int64_t wanted = slot > SLOT_LEAST ? slot : SLOT_LEAST, width = wanted < panels->panel ? wanted : panels->panel;
-  if (!staged || panels->part > 0 || B->nrhs <= width || pipe->n == 0 || !copies_by_itself(B) || !copies_by_itself(X))
+  if (!staged || panels->limited || B->nrhs <= width || pipe->n == 0 || !copies_by_itself(B) || !copies_by_itself(X))
     return (passage){panels->panel, 1};
   return (passage){(int32_t)width, SPTI_COPY_SLOTS};
 }

@@ -57,9 +57,10 @@ sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *, spti_op
 /* create.c: likewise, but where the memory limit has no room for it, one that streams, if its method may. */
 sptrsm_status spti_plan_create_to_fit(sptrsm_plan **out, const sptrsm_matrix *, spti_op, const sptrsm_options *);
 
-/* create.c: may a plan with this method be made once more as one that streams, if the memory limit of the context has no room for it; and
- * the name of the method that streams, with the parameters of `method`, which may be NULL. */
+/* panel.c: may a plan with this method, which may be NULL, be made once more as one that streams, if the memory limit of the context has no
+ * room for it? */
 bool spti_plan_may_stream(const sptrsm_context *, const char *method);
+/* create.c: the name of the method that streams, with the parameters of `method`. */
 void spti_plan_streamed_name(char *out, size_t size, const char *method);
 
 /* create.c: a plan whose state is read from a blob in place of an analysis. options->method is the method's name with its variant, and

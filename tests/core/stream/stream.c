@@ -137,27 +137,6 @@ Test(stream, a_plan_streams_when_the_limit_says_so) {
   test_system_free(&system);
 }
 
-#if defined(STREAM_EMULATED)
-/* Workspaces leave what new values take while they are put in place, and no more. */
-Test(stream, new_values_have_the_room_that_workspaces_leave) {
-  for (int type = SPTRSM_F32; type <= SPTRSM_C128; type++) {
-    test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, (sptrsm_dtype)type, SPTRSM_UPPER, TEST_NONUNIT, 7);
-    size_t bytes[2];
-    for (int limited = 0; limited < 2; limited++) {
-      solver s = open_solver(&system, "block-streamed:rows=16,least=3,pieces=4", SPTRSM_N, limited ? (size_t)1 << 30 : 0);
-      ok(sptrsm_workspace_bytes(&bytes[limited], s.plan, 8));
-      const size_t used = emulated_gpu_used(s.context);
-      begin_to_watch();
-      ok(sptrsm_matrix_set_values(s.matrix, system.T.val));
-      if (limited)
-        cr_assert_eq(emulated_gpu_most - used, bytes[1] - bytes[0], "%zu, not %zu", emulated_gpu_most - used, bytes[1] - bytes[0]);
-      close_solver(&s);
-    }
-    test_system_free(&system);
-  }
-}
-#endif
-
 /* Right-hand sides that are announced and do not fit at once are shared out over panels of one width. */
 Test(stream, panels_of_one_width) {
   enum { ANNOUNCED = 200 };

@@ -31,8 +31,8 @@ struct row_terms {
 
 /* The amplification of roundings up to which a product with the inverse is as accurate as promised. A residual is measured by one rounding
  * for each term of its row in the whole matrix, while roundings add up like the root of their number. The roundings that are amplified
- * come from the panel's rows alone, however long the row is: hence the cap, with which a row
- * stays within 4 bounds as long as solutions are of similar size; share_of_few_terms is for others. */
+ * come from the panel's rows alone, however long the row is: hence the cap, with which a row stays within 4 bounds as long as solutions are
+ * of similar size. share_of_few_terms is for others. */
 SPTI_DEVICE double limit_by_terms(const spti_block_values_args &a, int32_t place) {
   const spti_view &v = a.columns.view;
   if (place >= load_const(a.columns.first + a.columns.count)) return a.bound; /* beyond the last row */

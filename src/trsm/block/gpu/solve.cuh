@@ -15,8 +15,7 @@
  * alone. So a solution has the same bits for every panel width, tile and schedule.
  * Accuracy. x = inverse r is accurate where |inverse| |block| is small. Where it is not, one step of refinement with the triangle makes it
  * so; where even that is not enough, neither in solutions nor in residuals, the panel is solved by substitution (its flags;
- * values_kernels.cu). All of that is judged by row sums, as if the solutions that a row adds up were equally large: where a far larger
- * solution cancels, its roundings stay.
+ * values_kernels.cu). All of that is judged by row sums, with lower limits for rows whose terms may cancel (limits.cuh).
  * NaN and infinity. Tiles and inverses have zeros where the matrix has no entries, and these would spread values that are not finite. So
  * a right-hand side with sums that are not finite, or nearly overflow, is summed again by entries and solved by substitution with the
  * triangle; of a panel that is multiplied only the elements that are not good are taken from that. */

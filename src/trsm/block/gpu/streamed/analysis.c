@@ -314,7 +314,7 @@ static size_t carve_memory(device_memory *d, const spti_streamed *s, const sptrs
     if (r.end - r.first > places) places = r.end - r.first;
     if (r.entries > entries) entries = r.entries;
   }
-  spti_carver c = {.base = memory};
+  spti_carver c = {.base = memory, .whole = true}; /* the memory may be a workspace's, which has other arrays in it */
   d->ready_at = spti_carve(&c, plan->view.n, sizeof *d->ready_at);
   d->place_at = spti_carve(&c, plan->view.n, sizeof *d->place_at);
   d->ptr = spti_carve(&c, (int64_t)places + 1, sizeof *d->ptr);

@@ -46,9 +46,9 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   int32_t flagged[3];
   spti_streamed_flagged(flagged, s, plan);
   snprintf(info->parameters, sizeof info->parameters,
-           "pieces=%d piece_bytes=%zu overlap=%d sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
-           s->piece_count, s->largest, s->overlap, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored,
-           flagged[1], flagged[0], flagged[2]);
+           "pieces=%d piece_bytes=%zu sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
+           s->piece_count, s->largest, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored, flagged[1],
+           flagged[0], flagged[2]);
   info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes;
 }
 
@@ -185,13 +185,30 @@ static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t 
   return spti_block_solve_panels(&piece, plan, in, between);
 }
 
-/* The kernel of `block` changes between two work blocks. Here there is one, filled before the first piece, and one count of tickets. The
- * next copy to a buffer is queued behind the piece that follows the one in it, since that piece may wait for all that the buffer's stream
- * has. */
+/* The copy of piece k + ahead is queued after the kernel of piece k, which waits for all that is queued on the stream of piece k - 1, the
+ * stream of that copy. */
+static sptrsm_status solve_pieces(const sptrsm_plan *plan, workspace *w, spti_block_work *in, const spti_transfer *between) {
+  const spti_streamed *s = plan->state;
+  const int32_t ahead = buffers_of(s) - 1;
+  if (w->shares_work)
+    SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context)); /* other plans have used this memory: the copies wait for them */
+  for (int32_t k = 0; k < ahead; k++) SPTI_TRY(send(w, s, k));
+  if (!w->shares_work) SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context));
+  for (int32_t k = 0; k < s->piece_count; k++) {
+    SPTI_TRY(solve_piece(plan, w, k, in, between));
+    SPTI_TRY(send(w, s, k + ahead));
+  }
+  return SPTRSM_OK;
+}
+
+/* The kernel of `block` changes between two work blocks. Here there is one, filled before the first piece, and one count of tickets. After
+ * an error, too, the context's stream waits for what was queued. */
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *between) {
   const spti_streamed *s = plan->state;
   workspace *w = work;
-  const int32_t ahead = buffers_of(s) - 1;
+  if (s->found.count >= INT32_MAX / ((between->width + 7) / 8))
+    return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block-streamed: %d panels times %d right-hand sides are beyond 32 bits; use smaller panels",
+                     s->found.count, between->width);
   const int64_t bytes = plan->view.n * w->ld * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   const spti_two_blocks_args start = {w->control, w->memory, bytes / (int64_t)sizeof(int64_t)};
   spti_block_work in = {.memory = w->memory,
@@ -200,15 +217,8 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
                         .together = true,
                         .sync = spti_gpu_syncfree(plan->context, w->control)};
   SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));
-  if (w->shares_work)
-    SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context)); /* other plans have used this memory: the copies wait for them */
-  for (int32_t k = 0; k < ahead; k++) SPTI_TRY(send(w, s, k));
-  if (!w->shares_work) SPTI_TRY(spti_gpu_feed_begin(w->feed, plan->context));
-  for (int32_t k = 0; k < s->piece_count; k++) {
-    SPTI_TRY(solve_piece(plan, w, k, &in, between));
-    SPTI_TRY(send(w, s, k + ahead));
-  }
-  return spti_gpu_feed_end(w->feed, plan->context);
+  const sptrsm_status status = solve_pieces(plan, w, &in, between), joined = spti_gpu_feed_end(w->feed, plan->context);
+  return status != SPTRSM_OK ? status : joined;
 }
 
 const spti_method spti_method_block_streamed = {

@@ -22,7 +22,7 @@ typedef struct {
 /* The arrays behind the first part of an image that lies at `memory`; returns all bytes. */
 static size_t lay_out(packed *out, const spti_streamed_piece *p, size_t value, char *memory) {
   const int64_t tiles = p->totals[SPTI_BLOCK_TILES];
-  spti_carver c = {.base = memory, .used = p->bytes - tile_bytes(p, value)};
+  spti_carver c = {.base = memory, .used = p->bytes - tile_bytes(p, value), .whole = true};
   out->there = spti_carve(&c, tiles * SPTI_STREAMED_WORDS, sizeof *out->there);
   out->start = spti_carve(&c, tiles, sizeof *out->start);
   out->value = spti_carve(&c, p->values, value);
