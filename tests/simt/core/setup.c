@@ -123,6 +123,32 @@ Test(setup, factor_sets) {
   close_fixture(&f);
 }
 
+/* A captured graph may replay solves after new values, so these leave the memory of solves where it is, also under a limit. */
+Test(setup, new_values_keep_the_memory_of_solves) {
+  fixture f = {.system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3)};
+  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+  sptrsm_factors factors;
+  sptrsm_options options;
+  sptrsm_direct *direct;
+  sptrsm_factors_init(&factors);
+  sptrsm_options_init(&options);
+  factors.L = &f.system.T;
+  options.method = "gather";
+  test_block_fill(&B, 2);
+  B.block.place = SPTRSM_CUDA;
+  ok(sptrsm_context_create(&f.context, SPTRSM_CUDA, 0, NULL), "limited");
+  ok(sptrsm_context_set_memory_limit(f.context, (size_t)1 << 30), "limited");
+  ok(sptrsm_direct_create(&direct, f.context, &factors, &options), "limited");
+  ok(sptrsm_direct_solve(direct, SPTRSM_SYS_L, SPTRSM_N, NULL, &B.block, &B.block), "limited");
+  ok(sptrsm_direct_set_values(direct, f.system.T.val, NULL, NULL, NULL), "limited");
+  const size_t total = emulated_gpu_total;
+  ok(sptrsm_direct_solve(direct, SPTRSM_SYS_L, SPTRSM_N, NULL, &B.block, &B.block), "limited");
+  cr_assert_eq(emulated_gpu_total, total, "a solve after new values allocated %zu bytes", emulated_gpu_total - total);
+  sptrsm_direct_destroy(direct);
+  test_block_free(&B);
+  close_fixture(&f);
+}
+
 /* Values given in host memory go there once, and nothing comes back. */
 Test(setup, host_arrays_cross_once) {
   fixture f = {.system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3)};
