@@ -385,6 +385,7 @@ test_verify() {
 
 # Programs go on with the threads that there are. Here a thread would get a stack that is larger than all the memory the process may have.
 test_threads() {
+  export OPENBLAS_NUM_THREADS=1 # OpenBLAS, where it is the BLAS of SuiteSparse, starts threads as it is loaded, and ends programs if it can't
   limited() { (ulimit -s 4000000 -v 3000000 && exec "$@"); }
   limited sptrsm-solve --version >stdout 2>&1 || { echo "skipped: no such limits here, or a sanitizer"; exit 77; }
   local gen=(sptrsm-gen -q random 3000 --row 6 --nrhs 70 --force) solve=(sptrsm-solve -q a.h5 a_rhs.h5 --force --threads 16 --verify)
