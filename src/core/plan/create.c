@@ -60,15 +60,6 @@ static void forget_analysis(sptrsm_plan *plan) {
   plan->team = 1;
 }
 
-/* ---- plans that stream ---- */
-
-static const char streamed[] = "block-streamed";
-
-void spti_plan_streamed_name(char *out, size_t size, const char *method) {
-  const char *variant = method ? strchr(method, ':') : NULL;
-  snprintf(out, size, "%s%s", streamed, variant ? variant : "");
-}
-
 /* ---- the choice of auto ---- */
 
 /* all: also those that cannot matter to the choice. */

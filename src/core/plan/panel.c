@@ -1,6 +1,7 @@
 /* panel.c -- see panel.h. */
 #include "core/plan/panel.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/context/gpu.h"
@@ -82,7 +83,20 @@ int32_t spti_panel_even(int32_t panel, int64_t expected) {
   return even < panel ? (int32_t)even : panel;
 }
 
+/* ---- plans that stream ---- */
+
+static const char streamed[] = "block-streamed";
+
 bool spti_plan_may_stream(const sptrsm_context *context, const char *method) {
   if (context->place != SPTRSM_CUDA || context->memory_limit == 0) return false;
   return !method || strcmp(method, "auto") == 0 || strcmp(method, "block") == 0 || strncmp(method, "block:", strlen("block:")) == 0;
+}
+
+bool spti_plan_streams(const sptrsm_context *context, const char *method) {
+  return context->memory_limit > 0 && method && strncmp(method, streamed, strlen(streamed)) == 0;
+}
+
+void spti_plan_streamed_name(char *out, size_t size, const char *method) {
+  const char *variant = method ? strchr(method, ':') : NULL;
+  snprintf(out, size, "%s%s", streamed, variant ? variant : "");
 }

@@ -83,20 +83,14 @@ static int slab_count(const sptrsm_context *context, const sptrsm_options *optio
   return useful < threads ? (int)useful : threads;
 }
 
-/* May the factor come to the device once for each panel, so that every column that fits beside it counts? */
-static bool may_stream(const sptrsm_context *context, const char *method) {
-  static const char streams[] = "block-streamed";
-  return spti_plan_may_stream(context, method) || (context->memory_limit > 0 && method && strncmp(method, streams, strlen(streams)) == 0);
-}
-
-/* Values of a part in which blocks in host memory pass: a sixteenth of a panel, at least eight columns and one row of it. 0: they pass by
- * whole panels. */
+/* Values of a part in which blocks in host memory pass where the factor may come to the device once for each panel, so that every column
+ * that fits beside it counts: a sixteenth of a panel, at least eight columns, a row and SPTI_STAGING_VALUES. 0: whole panels pass. */
 static int64_t part_of(const sptrsm_context *context, int64_t n, int32_t panel, const sptrsm_options *options) {
-  const int64_t columns = panel > STAGING_SHARE * STAGING_LEAST ? panel / STAGING_SHARE : STAGING_LEAST < panel ? STAGING_LEAST : panel;
-  const int64_t all = n * panel, part = n * columns > SPTI_STAGING_VALUES ? n * columns
-                                        : SPTI_STAGING_VALUES < all       ? SPTI_STAGING_VALUES
-                                                                          : all;
-  if (context->place == SPTRSM_HOST || !may_stream(context, options->method)) return 0;
+  if (!spti_plan_may_stream(context, options->method) && !spti_plan_streams(context, options->method)) return 0;
+  const int64_t all = n * panel, columns = panel / STAGING_SHARE;
+  int64_t part = n * (columns > STAGING_LEAST ? columns : STAGING_LEAST);
+  if (part < SPTI_STAGING_VALUES) part = SPTI_STAGING_VALUES;
+  if (part > all) part = all;
   return part > panel ? part : panel;
 }
 

@@ -60,7 +60,8 @@ sptrsm_status spti_plan_create_to_fit(sptrsm_plan **out, const sptrsm_matrix *, 
 /* panel.c: may a plan with this method, which may be NULL, be made once more as one that streams, if the memory limit of the context has no
  * room for it? */
 bool spti_plan_may_stream(const sptrsm_context *, const char *method);
-/* create.c: the name of the method that streams, with the parameters of `method`. */
+bool spti_plan_streams(const sptrsm_context *, const char *method); /* panel.c: does it stream, by its name, under a memory limit? */
+/* panel.c: the name of the method that streams, with the parameters of `method`. */
 void spti_plan_streamed_name(char *out, size_t size, const char *method);
 
 /* create.c: a plan whose state is read from a blob in place of an analysis. options->method is the method's name with its variant, and
