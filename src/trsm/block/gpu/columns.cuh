@@ -32,7 +32,10 @@ template <typename Shape> SPTI_ANYWHERE int32_t block_tiles_of(const spti_block_
   return (a.between.width + Shape::COLUMNS - 1) / Shape::COLUMNS;
 }
 
-SPTI_DEVICE int64_t row_of_place(const spti_block_solve_args &a, int64_t place) { return a.backward ? a.panels.n - 1 - place : place; }
+SPTI_DEVICE int64_t row_of_place(const spti_block_solve_args &a, int64_t place) {
+  if (a.panels.row) return load_const(a.panels.row + place);
+  return a.backward ? a.panels.n - 1 - place : place;
+}
 
 /* What the threads of a block tell each other. */
 struct block_shared {

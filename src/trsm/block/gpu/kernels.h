@@ -47,6 +47,7 @@ static SPTI_ANYWHERE inline int32_t spti_block_near(int32_t steps) { return step
 
 typedef struct {
   int32_t n, count;          /* places, panels */
+  const int32_t *row;        /* [n]: row of each place; NULL: as above */
   const int32_t *first;      /* [count+1]: panel p has places [first[p], first[p+1]) */
   const int32_t *order;      /* [count]: panels in the order in which they can be solved */
   const int32_t *step_start; /* [count+1]: panel p has steps [step_start[p], step_start[p+1]) */

@@ -44,6 +44,7 @@ void spti_streamed_state(spti_block_state *out, const spti_streamed *s, const sp
   const spti_block_analysis a = analysis_of(s, plan, p, image);
   *out = (spti_block_state){
       .panels = a.panels, .tiles = p->totals[SPTI_BLOCK_TILES], .levels = p->levels, .tile = s->tile, .steps = p->totals[SPTI_BLOCK_STEPS]};
+  out->panels.row = s->row;
 }
 
 void spti_streamed_flagged(int32_t out[3], const spti_streamed *s, const sptrsm_plan *plan) {
@@ -56,29 +57,28 @@ void spti_streamed_flagged(int32_t out[3], const spti_streamed *s, const sptrsm_
 
 /* ---- a range of the view on the device ---- */
 
-/* What kernels read of the view for a range of panels, and of its places. The pointers that a kernel gets are shifted by `by` elements, so
- * that lines and places keep the numbers that they have in the whole view. */
+/* What kernels read of the view for a range of places, and of its places. The pointers that a kernel gets are shifted by `by` elements, so
+ * that lines and places keep the numbers that they have among all places. */
 typedef struct {
   spti_scratch scratch;
   int64_t *ptr;
   int32_t *idx, *panel;
   void *val;
-  int32_t *ready_at, *place_at; /* of all places */
+  int32_t *ready_at; /* of all places: itself */
   char *image;
 } device_memory;
 
 static void *shifted(void *array, int64_t by, size_t bytes) { return (void *)((uintptr_t)array - (uintptr_t)by * bytes); }
 
 typedef struct {
-  int32_t first, end, line; /* places; the line with the lowest number */
+  int32_t first, end; /* places */
   int64_t begin, entries;
 } range;
 
-static range range_of(const spti_view *v, const spti_block_partition *f, int32_t panel, int32_t count) {
+static range range_of(const spti_block_partition *f, int32_t panel, int32_t count) {
   range r = {.first = f->first[panel], .end = f->first[panel + count]};
-  r.line = v->backward ? v->n - r.end : r.first;
-  r.begin = v->ptr[r.line];
-  r.entries = v->ptr[r.line + r.end - r.first] - r.begin;
+  r.begin = f->entries[r.first];
+  r.entries = f->entries[r.end] - r.begin;
   return r;
 }
 
@@ -86,29 +86,44 @@ static sptrsm_status put(const sptrsm_context *context, void *to, const void *fr
   return spti_copy_bytes(context, to, SPTRSM_CUDA, from, SPTRSM_HOST, bytes);
 }
 
-/* The pattern of a range; entries count from its first one. */
-static sptrsm_status put_pattern(spti_view *out, const device_memory *d, const sptrsm_plan *plan, const range *r) {
+/* The pattern of a range; entries count from its first one. Its lines are gathered by place, so the view goes forward. */
+static sptrsm_status put_pattern(spti_view *out, const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan, const range *r) {
+  const spti_block_partition *f = &s->found;
   const spti_view *v = &plan->view;
   const int64_t lines = r->end - r->first;
-  int64_t *ptr;
-  SPTI_TRY(spti_host_alloc(&ptr, lines + 1, sizeof *ptr, "lines of a piece"));
-  for (int64_t i = 0; i <= lines; i++) ptr[i] = v->ptr[r->line + i] - r->begin;
-  sptrsm_status status = put(plan->context, d->ptr, ptr, ((size_t)lines + 1) * sizeof *ptr);
-  spti_host_free(ptr);
-  if (status == SPTRSM_OK) status = put(plan->context, d->idx, v->idx + r->begin, (size_t)r->entries * sizeof *v->idx);
+  int64_t *ptr = NULL;
+  int32_t *idx = NULL;
+  sptrsm_status status;
+  SPTI_TRY_DONE(spti_host_alloc(&ptr, lines + 1, sizeof *ptr, "lines of a piece"));
+  SPTI_TRY_DONE(spti_host_alloc(&idx, r->entries, sizeof *idx, "entries of a piece"));
+  for (int64_t i = 0; i <= lines; i++) ptr[i] = f->entries[r->first + i] - r->begin;
+  spti_block_partition_columns(idx, f, v, r->first, r->end);
+  SPTI_TRY_DONE(put(plan->context, d->ptr, ptr, ((size_t)lines + 1) * sizeof *ptr));
+  SPTI_TRY_DONE(put(plan->context, d->idx, idx, (size_t)r->entries * sizeof *idx));
   *out = *v;
   out->place = SPTRSM_CUDA;
   out->nnz = r->entries;
-  out->ptr = shifted(d->ptr, r->line, sizeof *ptr);
+  out->ptr = shifted(d->ptr, r->first, sizeof *ptr);
   out->idx = d->idx;
   out->val = NULL;
+  out->backward = false;
+  if (v->backward) out->head = v->tail, out->tail = v->head;
+done:
+  spti_host_free(ptr);
+  spti_host_free(idx);
   return status;
 }
 
-static sptrsm_status put_values(spti_view *view, const device_memory *d, const sptrsm_plan *plan, const range *r) {
+static sptrsm_status put_values(spti_view *view, const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan,
+                                const range *r) {
   const size_t bytes = sptrsm_dtype_bytes(view->dtype);
+  void *values;
+  SPTI_TRY(spti_host_alloc(&values, r->entries, bytes, "entries of a piece"));
+  spti_block_partition_values(values, &s->found, &plan->view, r->first, r->end);
   view->val = d->val;
-  return put(plan->context, d->val, (const char *)plan->view.val + (size_t)r->begin * bytes, (size_t)r->entries * bytes);
+  const sptrsm_status status = put(plan->context, d->val, values, (size_t)r->entries * bytes);
+  spti_host_free(values);
+  return status;
 }
 
 /* ---- how many steps and tiles a panel has ---- */
@@ -118,8 +133,8 @@ typedef struct {
 } counts;
 
 static sptrsm_status count_range(const counts *c, spti_streamed *s, const sptrsm_plan *plan, int32_t panel, int32_t count,
-                                 const device_memory *order) {
-  const range r = range_of(&plan->view, &s->found, panel, count);
+                                 int32_t *ready_at) {
+  const range r = range_of(&s->found, panel, count);
   device_memory d = {.scratch = {.context = plan->context}};
   spti_block_values_args args = spti_block_args(&s->set, &plan->view, count);
   spti_block_columns_args *columns = &args.columns;
@@ -134,9 +149,9 @@ static sptrsm_status count_range(const counts *c, spti_streamed *s, const sptrsm
   SPTI_TRY_DONE(spti_scratch_take(&d.scratch, &columns->tiles, count, sizeof *columns->tiles, "panels of a piece"));
   spti_block_lay_out_panels(&args, memory);
   SPTI_TRY_DONE(put(plan->context, first, s->found.first + panel, ((size_t)count + 1) * sizeof *first));
-  SPTI_TRY_DONE(put_pattern(&columns->view, &d, plan, &r));
+  SPTI_TRY_DONE(put_pattern(&columns->view, &d, s, plan, &r));
   columns->first = first;
-  columns->ready_at = order->ready_at;
+  columns->ready_at = ready_at;
   columns->totals = (int64_t *)plan->context->pinned_device;
   SPTI_TRY_DONE(spti_gpu_check(spti_block_count_launch(columns, plan->context->stream), "the count of columns"));
   SPTI_TRY_DONE(spti_gpu_fetch(plan->context, c->steps + panel, columns->steps, (size_t)count * sizeof *c->steps));
@@ -146,18 +161,30 @@ done:
   return status;
 }
 
+/* Places stand in ready order: each is where it is ready. */
+static sptrsm_status put_ready_order(int32_t *ready_at, const sptrsm_plan *plan) {
+  const int32_t n = plan->view.n;
+  int32_t *itself;
+  SPTI_TRY(spti_host_alloc(&itself, n, sizeof *itself, "order of rows"));
+  for (int32_t place = 0; place < n; place++) itself[place] = place;
+  const sptrsm_status status = put(plan->context, ready_at, itself, (size_t)n * sizeof *itself);
+  spti_host_free(itself);
+  return status;
+}
+
 /* The indices of a range take no more than `most` bytes, unless it is one panel. */
 static sptrsm_status count_all(const counts *c, spti_streamed *s, const sptrsm_plan *plan, size_t most) {
   const int64_t entries = (int64_t)(most / sizeof *plan->view.idx);
-  device_memory order = {.scratch = {.context = plan->context}};
-  sptrsm_status status = spti_scratch_take(&order.scratch, &order.ready_at, plan->view.n, sizeof *order.ready_at, "order of rows");
-  if (status == SPTRSM_OK) status = put(plan->context, order.ready_at, s->found.ready_at, (size_t)plan->view.n * sizeof *order.ready_at);
+  spti_scratch scratch = {.context = plan->context};
+  int32_t *ready_at;
+  sptrsm_status status = spti_scratch_take(&scratch, &ready_at, plan->view.n, sizeof *ready_at, "order of rows");
+  if (status == SPTRSM_OK) status = put_ready_order(ready_at, plan);
   for (int32_t panel = 0, count; panel < s->found.count && status == SPTRSM_OK; panel += count) {
     count = 1;
-    while (panel + count < s->found.count && range_of(&plan->view, &s->found, panel, count + 1).entries <= entries) count++;
-    status = count_range(c, s, plan, panel, count, &order);
+    while (panel + count < s->found.count && range_of(&s->found, panel, count + 1).entries <= entries) count++;
+    status = count_range(c, s, plan, panel, count, ready_at);
   }
-  spti_scratch_drop(&order.scratch);
+  spti_scratch_drop(&scratch);
   return status;
 }
 
@@ -180,7 +207,6 @@ static size_t image_bytes(const spti_streamed *s, const sptrsm_plan *plan, int32
 /* The piece from `panel` on: as many panels as `most` bytes hold, and at least one. */
 static spti_streamed_piece cut_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c, int32_t panel, size_t most) {
   spti_streamed_piece p = {.panel = panel};
-  int32_t low = INT32_MAX, high = 0;
   for (; panel < s->found.count; panel++) {
     int64_t totals[SPTI_BLOCK_TOTALS];
     memcpy(totals, p.totals, sizeof totals);
@@ -190,10 +216,8 @@ static spti_streamed_piece cut_piece(const spti_streamed *s, const sptrsm_plan *
     memcpy(p.totals, totals, sizeof totals);
     p.bytes = bytes;
     p.count++;
-    low = s->found.level[panel] < low ? s->found.level[panel] : low;
-    high = s->found.level[panel] > high ? s->found.level[panel] : high;
   }
-  p.levels = high - low + 1 < p.count ? high - low + 1 : p.count;
+  p.levels = s->found.level[panel - 1] - s->found.level[p.panel] + 1;
   return p;
 }
 
@@ -241,36 +265,21 @@ static sptrsm_status cut_pieces(spti_streamed *s, const sptrsm_plan *plan, const
 
 /* ---- images ---- */
 
-/* Panels of a piece by level, panels of one level by number. Insertion would be slow, so levels are counted. next [levels + 2]. */
-static void put_in_order(int32_t *order, const spti_streamed *s, const spti_streamed_piece *p, int32_t *next) {
-  memset(next, 0, ((size_t)s->found.levels + 2) * sizeof *next);
-  for (int32_t i = 0; i < p->count; i++) next[s->found.level[p->panel + i] + 1]++;
-  for (int32_t level = 1; level <= s->found.levels + 1; level++) next[level] += next[level - 1];
-  for (int32_t i = 0; i < p->count; i++) order[next[s->found.level[p->panel + i]]++] = i;
-}
-
 /* The arrays by panels that do not depend on values, in the piece's image. */
-static void describe_panels(const spti_streamed *s, const sptrsm_plan *plan, const counts *c, const spti_streamed_piece *p, int32_t *next) {
+static void describe_panels(const spti_streamed *s, const sptrsm_plan *plan, const counts *c, const spti_streamed_piece *p) {
   const spti_block_analysis a = analysis_of(s, plan, p, s->image + p->at);
   const spti_block_columns_args *columns = &a.args.columns;
   int64_t totals[SPTI_BLOCK_TOTALS] = {0};
   memcpy((int32_t *)columns->first, s->found.first + p->panel, ((size_t)p->count + 1) * sizeof *columns->first);
-  put_in_order(columns->order, s, p, next);
   for (int32_t i = 0; i <= p->count; i++) {
     columns->step_start[i] = (int32_t)totals[SPTI_BLOCK_STEPS];
     columns->tile_start[i] = totals[SPTI_BLOCK_TILES];
     columns->diag_start[i] = (int32_t)totals[SPTI_BLOCK_DIAGONAL_TILES];
     columns->near_start[i] = (int32_t)totals[SPTI_BLOCK_NEAR_TILES];
-    if (i < p->count) add_panel(totals, s, c, p->panel + i);
+    if (i == p->count) break;
+    columns->order[i] = i;
+    add_panel(totals, s, c, p->panel + i);
   }
-}
-
-static sptrsm_status describe_all(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
-  int32_t *next;
-  SPTI_TRY(spti_host_alloc(&next, (int64_t)s->found.levels + 2, sizeof *next, "order of panels"));
-  for (int32_t i = 0; i < s->piece_count; i++) describe_panels(s, plan, c, &s->piece[i], next);
-  spti_host_free(next);
-  return SPTRSM_OK;
 }
 
 /* Which panel of the piece each place of it is in. */
@@ -290,17 +299,16 @@ static sptrsm_status put_panel_numbers(const device_memory *d, const spti_stream
 static sptrsm_status make_piece(const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
                                 bool has_steps) {
   spti_block_analysis a = analysis_of(s, plan, p, d->image);
-  const range r = range_of(&plan->view, &s->found, p->panel, p->count);
+  const range r = range_of(&s->found, p->panel, p->count);
   spti_view view;
   spti_block_values_args panels = a.args;
   SPTI_TRY(put(plan->context, d->image, s->image + p->at, has_steps ? p->bytes : lay_out_panels(&panels, NULL)));
-  SPTI_TRY(put_pattern(&view, d, plan, &r));
-  SPTI_TRY(put_values(&view, d, plan, &r));
+  SPTI_TRY(put_pattern(&view, d, s, plan, &r));
+  SPTI_TRY(put_values(&view, d, s, plan, &r));
   SPTI_TRY(put_panel_numbers(d, s, plan, p));
   a.args.columns.view = view;
   a.args.columns.panel = shifted(d->panel, r.first, sizeof *d->panel);
-  a.args.columns.ready_at = d->ready_at;
-  a.args.columns.place_at = d->place_at;
+  a.args.columns.ready_at = a.args.columns.place_at = d->ready_at;
   SPTI_TRY(spti_block_fill(&a, &view, plan->context, has_steps));
   return spti_copy_bytes(plan->context, s->image + p->at, SPTRSM_HOST, d->image, SPTRSM_CUDA, p->bytes);
 }
@@ -310,13 +318,12 @@ static size_t carve_memory(device_memory *d, const spti_streamed *s, const sptrs
   int32_t places = 0;
   int64_t entries = 0;
   for (int32_t i = 0; i < s->piece_count; i++) {
-    const range r = range_of(&plan->view, &s->found, s->piece[i].panel, s->piece[i].count);
+    const range r = range_of(&s->found, s->piece[i].panel, s->piece[i].count);
     if (r.end - r.first > places) places = r.end - r.first;
     if (r.entries > entries) entries = r.entries;
   }
   spti_carver c = {.base = memory, .whole = true}; /* the memory may be a workspace's, which has other arrays in it */
   d->ready_at = spti_carve(&c, plan->view.n, sizeof *d->ready_at);
-  d->place_at = spti_carve(&c, plan->view.n, sizeof *d->place_at);
   d->ptr = spti_carve(&c, (int64_t)places + 1, sizeof *d->ptr);
   d->panel = spti_carve(&c, places, sizeof *d->panel);
   d->idx = spti_carve(&c, entries, sizeof *d->idx);
@@ -327,10 +334,8 @@ static size_t carve_memory(device_memory *d, const spti_streamed *s, const sptrs
 
 static sptrsm_status make_images_in(void *memory, const spti_streamed *s, const sptrsm_plan *plan, bool has_steps) {
   device_memory d;
-  const size_t bytes = (size_t)plan->view.n * sizeof *d.ready_at;
   carve_memory(&d, s, plan, memory);
-  SPTI_TRY(put(plan->context, d.ready_at, s->found.ready_at, bytes));
-  SPTI_TRY(put(plan->context, d.place_at, s->found.place_at, bytes));
+  SPTI_TRY(put_ready_order(d.ready_at, plan));
   for (int32_t i = 0; i < s->piece_count; i++) SPTI_TRY(make_piece(&d, s, plan, &s->piece[i], has_steps));
   return SPTRSM_OK;
 }
@@ -353,8 +358,10 @@ static sptrsm_status make(spti_streamed *s, const sptrsm_plan *plan, const count
   void *image;
   SPTI_TRY(spti_gpu_host_alloc(plan->context, &image, s->bytes));
   s->image = image;
-  SPTI_TRY(describe_all(s, plan, c));
+  for (int32_t i = 0; i < s->piece_count; i++) describe_panels(s, plan, c, &s->piece[i]);
   SPTI_TRY(make_images(s, plan, false));
+  SPTI_TRY(spti_alloc(plan->context, &s->row, plan->view.n, sizeof *s->row, "rows by place"));
+  SPTI_TRY(put(plan->context, s->row, s->found.line, (size_t)plan->view.n * sizeof *s->row));
   return s->packs ? spti_streamed_pack(s, plan) : SPTRSM_OK;
 }
 
@@ -380,7 +387,8 @@ sptrsm_status spti_streamed_update(spti_streamed *s, const sptrsm_plan *plan) {
   return s->packs ? spti_streamed_pack(s, plan) : SPTRSM_OK;
 }
 
-void spti_streamed_free(spti_streamed *s) {
+void spti_streamed_free(spti_streamed *s, const sptrsm_plan *plan) {
+  spti_free(plan->context, s->row);
   spti_gpu_host_free(s->image);
   spti_gpu_host_free(s->packed);
   spti_host_free(s->piece);

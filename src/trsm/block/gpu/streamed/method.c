@@ -36,7 +36,7 @@ static sptrsm_status update_values(sptrsm_plan *plan) { return spti_streamed_upd
 /* Copies from the images may still be queued. */
 static void release(sptrsm_plan *plan) {
   (void)spti_gpu_wait(plan->context);
-  spti_streamed_free(plan->state);
+  spti_streamed_free(plan->state, plan);
   spti_host_free(plan->state);
 }
 
@@ -213,7 +213,6 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const spti_two_blocks_args start = {w->control, w->memory, bytes / (int64_t)sizeof(int64_t)};
   spti_block_work in = {.memory = w->memory,
                         .ld = w->ld,
-                        .backward = plan->view.backward,
                         .together = true,
                         .sync = spti_gpu_syncfree(plan->context, w->control)};
   SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));

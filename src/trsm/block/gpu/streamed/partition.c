@@ -5,6 +5,7 @@
 
 #include "core/context/alloc.h"
 
+/* While panels are cut, a place is a position in the order of substitution. */
 static int32_t place_of(const spti_view *v, int32_t line) { return v->backward ? v->n - 1 - line : line; }
 
 /* ---- the cut ---- */
@@ -75,51 +76,108 @@ static int32_t level_of_panel(const spti_view *v, const int32_t *level_of, int32
   return highest + 1;
 }
 
-static void find_levels(spti_block_partition *f, const spti_view *v, int32_t *level_of) {
-  for (int32_t p = 0; p < f->count; p++) {
-    const int32_t level = level_of_panel(v, level_of, f->first[p], f->first[p + 1]);
-    for (int32_t place = f->first[p]; place < f->first[p + 1]; place++) level_of[place] = level;
-    f->level[p] = level;
-    if (level > f->levels) f->levels = level;
+/* first [count+1]; level_of [n]. Returns the number of levels. */
+static int32_t find_levels(int32_t *level_of, const spti_view *v, const int32_t *first, int32_t count) {
+  int32_t levels = 0;
+  for (int32_t p = 0; p < count; p++) {
+    const int32_t level = level_of_panel(v, level_of, first[p], first[p + 1]);
+    for (int32_t place = first[p]; place < first[p + 1]; place++) level_of[place] = level;
+    if (level > levels) levels = level;
   }
+  return levels;
 }
 
-/* next [levels + 1], zero. */
-static void find_ready_order(spti_block_partition *f, int32_t *next) {
+/* ---- the order ---- */
+
+/* Panels by level. starts [count+1]: first places as they were cut; level_of [n]; next [levels+1]: for use here. */
+static void number_panels(spti_block_partition *f, const spti_view *v, const int32_t *starts, const int32_t *level_of, int32_t *next) {
+  memset(next, 0, ((size_t)f->levels + 1) * sizeof *next);
   for (int32_t p = 0; p < f->count; p++)
-    if (f->level[p] < f->levels) next[f->level[p] + 1] += f->first[p + 1] - f->first[p];
-  for (int32_t level = 1; level <= f->levels; level++) next[level] += next[level - 1];
-  for (int32_t p = 0; p < f->count; p++)
-    for (int32_t place = f->first[p]; place < f->first[p + 1]; place++) {
-      f->ready_at[place] = next[f->level[p]]++;
-      f->place_at[f->ready_at[place]] = place;
-    }
+    if (level_of[starts[p]] < f->levels) next[level_of[starts[p]] + 1]++;
+  for (int32_t level = 2; level <= f->levels; level++) next[level] += next[level - 1];
+  for (int32_t p = 0; p < f->count; p++) {
+    const int32_t at = next[level_of[starts[p]]]++;
+    f->level[at] = level_of[starts[p]];
+    f->first[at] = p; /* its number in the cut, for now */
+  }
+  int32_t place = 0;
+  for (int32_t at = 0; at < f->count; at++) {
+    const int32_t p = f->first[at];
+    f->first[at] = place;
+    for (int32_t s = starts[p]; s < starts[p + 1]; s++) f->line[place++] = spti_view_line(v, s);
+  }
+  f->first[f->count] = v->n;
+}
+
+static void number_lines(spti_block_partition *f, const spti_view *v) {
+  f->entries[0] = 0;
+  for (int32_t place = 0; place < v->n; place++) {
+    const int32_t line = f->line[place];
+    f->place[line] = place;
+    f->entries[place + 1] = f->entries[place] + v->ptr[line + 1] - v->ptr[line];
+  }
 }
 
 /* ---- all of it ---- */
 
+/* first [(n-1) / least + 2], level_of [n]: for use here. */
+static sptrsm_status make(spti_block_partition *out, const spti_view *v, const cut *c, int32_t *first, int32_t *level_of) {
+  int32_t *next;
+  out->count = cut_panels(c, first);
+  out->levels = find_levels(level_of, v, first, out->count);
+  SPTI_TRY(spti_host_alloc(&out->first, (int64_t)out->count + 1, sizeof *out->first, "panels"));
+  SPTI_TRY(spti_host_alloc(&out->level, out->count, sizeof *out->level, "levels of panels"));
+  SPTI_TRY(spti_host_alloc(&out->line, v->n, sizeof *out->line, "order of rows"));
+  SPTI_TRY(spti_host_alloc(&out->place, v->n, sizeof *out->place, "order of rows"));
+  SPTI_TRY(spti_host_alloc(&out->entries, (int64_t)v->n + 1, sizeof *out->entries, "order of rows"));
+  SPTI_TRY(spti_host_alloc(&next, (int64_t)out->levels + 1, sizeof *next, "order of panels"));
+  number_panels(out, v, first, level_of, next);
+  number_lines(out, v);
+  spti_host_free(next);
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_block_partition_make(spti_block_partition *out, const spti_view *v, int32_t rows, int32_t least) {
   const cut c = {v, rows, least};
   const int64_t most = v->n > 0 ? (v->n - 1) / least + 1 : 0;
-  int32_t *next;
+  int32_t *first = NULL, *level_of = NULL;
+  sptrsm_status status;
   *out = (spti_block_partition){0};
-  SPTI_TRY(spti_host_alloc(&out->first, most + 1, sizeof *out->first, "panels"));
-  SPTI_TRY(spti_host_alloc(&out->level, most, sizeof *out->level, "levels of panels"));
-  SPTI_TRY(spti_host_alloc(&out->ready_at, v->n, sizeof *out->ready_at, "order of rows"));
-  SPTI_TRY(spti_host_alloc(&out->place_at, v->n, sizeof *out->place_at, "order of rows"));
-  out->count = cut_panels(&c, out->first);
-  find_levels(out, v, out->place_at); /* which is not needed yet */
-  SPTI_TRY(spti_host_alloc(&next, (int64_t)out->levels + 1, sizeof *next, "order of rows"));
-  memset(next, 0, ((size_t)out->levels + 1) * sizeof *next);
-  find_ready_order(out, next);
-  spti_host_free(next);
-  return SPTRSM_OK;
+  SPTI_TRY_DONE(spti_host_alloc(&first, most + 1, sizeof *first, "panels"));
+  SPTI_TRY_DONE(spti_host_alloc(&level_of, v->n, sizeof *level_of, "levels of rows"));
+  status = make(out, v, &c, first, level_of);
+done:
+  spti_host_free(first);
+  spti_host_free(level_of);
+  return status;
 }
 
 void spti_block_partition_free(spti_block_partition *f) {
   spti_host_free(f->first);
   spti_host_free(f->level);
-  spti_host_free(f->ready_at);
-  spti_host_free(f->place_at);
+  spti_host_free(f->line);
+  spti_host_free(f->place);
+  spti_host_free(f->entries);
   *f = (spti_block_partition){0};
+}
+
+/* ---- lines by place ---- */
+
+void spti_block_partition_columns(int32_t *out, const spti_block_partition *f, const spti_view *v, int32_t first, int32_t end) {
+  for (int32_t at = first; at < end; at++) {
+    const int64_t begin = v->ptr[f->line[at]], behind = v->ptr[f->line[at] + 1];
+    for (int64_t i = 0; i < behind - begin; i++) *out++ = f->place[v->idx[v->backward ? behind - 1 - i : begin + i]];
+  }
+}
+
+void spti_block_partition_values(void *out, const spti_block_partition *f, const spti_view *v, int32_t first, int32_t end) {
+  const size_t bytes = sptrsm_dtype_bytes(v->dtype);
+  const char *val = v->val;
+  char *to = out;
+  for (int32_t at = first; at < end; at++) {
+    const size_t begin = (size_t)v->ptr[f->line[at]] * bytes, length = (size_t)v->ptr[f->line[at] + 1] * bytes - begin;
+    if (!v->backward) memcpy(to, val + begin, length);
+    for (size_t i = 0; v->backward && i < length; i += bytes) memcpy(to + i, val + begin + length - bytes - i, bytes);
+    to += length;
+  }
 }

@@ -8,10 +8,10 @@
 #include "trsm/block/gpu/streamed/kernels.h"
 #include "trsm/block/gpu/streamed/partition.h"
 
-/* A run of panels. Its image has the first places of its panels, then the arrays of analysis.h by panels and by steps and tiles. */
+/* A run of panels, by level. Its image has the first places of its panels, then the arrays of analysis.h by panels and by steps and tiles. */
 typedef struct {
   int32_t panel, count; /* the first panel; panels */
-  int32_t levels;       /* an estimate of the length of its longest chain of panels */
+  int32_t levels;       /* that its panels are in */
   int64_t totals[SPTI_BLOCK_TOTALS];
   size_t at, bytes; /* of the image in spti_streamed.image */
   size_t packed_at, packed_bytes;
@@ -30,6 +30,7 @@ typedef struct {
   int32_t pieces;  /* at least this many; 0: by the room on the device */
   int32_t overlap; /* pieces whose kernels run at the same time */
   spti_block_partition found;
+  int32_t *row;               /* device, [n]: row of each place */
   spti_streamed_piece *piece; /* [piece_count] */
   int32_t piece_count;
   size_t working_bytes; /* of device memory, for the time of an analysis or of new values, which use that of a workspace if there is one */
@@ -47,7 +48,7 @@ typedef struct {
  * a time. After a failure, too, call spti_streamed_free. */
 sptrsm_status spti_streamed_make(spti_streamed *, const sptrsm_plan *);
 sptrsm_status spti_streamed_update(spti_streamed *, const sptrsm_plan *); /* new values, same pattern */
-void spti_streamed_free(spti_streamed *);
+void spti_streamed_free(spti_streamed *, const sptrsm_plan *);
 /* Packs the images, which are made, anew. */
 sptrsm_status spti_streamed_pack(spti_streamed *, const sptrsm_plan *);
 /* Queues the unpacking of the tiles of a piece whose packed image is in a buffer of largest_packed + largest_tiles bytes; *tile: where. */
