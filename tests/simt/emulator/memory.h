@@ -82,7 +82,7 @@ public:
   bool perform_one(const std::vector<viewer *> &); /* performs a random buffered write; false: there is none */
   void retire(viewer &);                           /* the lane's block has ended: its buffered writes are kept apart */
   void perform_all();                              /* performs all writes of retired lanes */
-  void forget(const std::vector<viewer *> &, const char *begin, size_t bytes); /* for memory that ends with its block */
+  void forget(const std::vector<viewer *> &, const char *begin, size_t bytes); /* for memory that ends with its block, or is copied to */
   bool constant_was_written() const { return constant_written; }
 
 private:

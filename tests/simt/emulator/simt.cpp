@@ -406,6 +406,8 @@ int run_together(work &to_do, int more) {
   return go_on();
 }
 
+void forget(const void *begin, size_t bytes) { m.global.forget(m.live_views, (const char *)begin, bytes); }
+
 /* ---- for kernels ---- */
 
 int thread_in_block() { return me().thread; }

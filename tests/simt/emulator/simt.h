@@ -68,6 +68,8 @@ public:
 };
 /* Until no step is left. `more`: blocks that are resident beside those of the schedule. */
 int run_together(work &, int more);
+/* After a step has written memory without a lane: lanes read what is there now. */
+void forget(const void *begin, size_t bytes);
 
 /* streams.cpp. Launches at once, unless the stream is one of those of runtime/cuda_runtime_api.h: then the grid is queued there. */
 int launch(void *stream, const grid &);

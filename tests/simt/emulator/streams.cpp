@@ -145,7 +145,11 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t e, unsigned) {
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t stream) {
   emulated_stream *s = found(stream);
-  if (s) queue(s, {{}, [=] { memcpy(to, from, bytes); }, {}, false, false});
+  const auto copy = [=] {
+    memcpy(to, from, bytes);
+    simt::forget(to, bytes);
+  };
+  if (s) queue(s, {{}, copy, {}, false, false});
   else memcpy(to, from, bytes);
   return cudaSuccess;
 }

@@ -43,8 +43,8 @@ size_t spti_block_lay_out_tiles(spti_block_values_args *args, int32_t **herald, 
   *herald = spti_carve(&c, totals[SPTI_BLOCK_STEPS], sizeof **herald);
   args->triangle = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
   args->inverse = spti_carve(&c, totals[SPTI_BLOCK_DIAGONAL_TILES], tile);
-  args->near = spti_carve(&c, totals[SPTI_BLOCK_NEAR_TILES], tile);
-  args->tile = spti_carve(&c, totals[SPTI_BLOCK_TILES], tile); /* last: streamed/packed.c */
+  args->near = spti_carve(&c, totals[SPTI_BLOCK_NEAR_TILES], tile); /* these two are the last ones: streamed/packed.c */
+  args->tile = spti_carve(&c, totals[SPTI_BLOCK_TILES], tile);
   return c.used;
 }
 

@@ -22,6 +22,8 @@ static sptrsm_status shared_create(void **work, const sptrsm_plan *plan, int32_t
 
 const spti_shared_work spti_block_shared_work = {.bytes = shared_bytes, .create = shared_create};
 
+static int32_t tiles_of(int32_t width, int32_t tile) { return (width + tile - 1) / tile; }
+
 /* Microseconds of a solve by tiles of `tile` right-hand sides: narrow tiles publish sooner, wide ones read the matrix less often and need
  * fewer thread blocks. The costs were fitted on an H200 in f64 (README.md). */
 static double expected_time(const spti_block_state *s, int32_t width, int32_t tile) {
@@ -29,13 +31,23 @@ static double expected_time(const spti_block_state *s, int32_t width, int32_t ti
     double level, block, tile; /* cost of a level of panels, of a thread block, and of a tile of the matrix each time it is read */
   } costs[] = {{1.22, 0.0112, 1.51e-4}, {2.66, 0.0148, 1.21e-4}, {3.66, 0.0233, 2.01e-4}};
   const int kind = tile == 8 ? 0 : tile == 16 ? 1 : 2;
-  const double passes = (width + tile - 1) / tile;
+  const double passes = tiles_of(width, tile);
   return s->levels * costs[kind].level + passes * (s->panels.count * costs[kind].block + (double)s->tiles * costs[kind].tile);
 }
 
-static int32_t tile_for(const spti_block_state *s, sptrsm_dtype dtype, int32_t width) {
-  const int32_t most = dtype >= SPTRSM_C64 ? 16 : 32;
+/* The widest tiles of which a piece of the panels has enough to fill the device: the columns of a piece are there when its kernel begins,
+ * so that few thread blocks, each with many columns, would take longer than the next piece needs to arrive. */
+static int32_t tile_of_piece(const spti_block_state *s, const sptrsm_context *context, int32_t width, int32_t most) {
+  enum { BLOCK_THREADS = 128, THREADS_OF_LANE = 3 };
+  int32_t tile = most;
+  while (tile > 8 && (int64_t)s->panels.count * tiles_of(width, tile) * BLOCK_THREADS < THREADS_OF_LANE * context->fp32_lanes) tile /= 2;
+  return tile;
+}
+
+static int32_t tile_for(const spti_block_state *s, const sptrsm_plan *plan, int32_t width, bool piece) {
+  const int32_t most = plan->view.dtype >= SPTRSM_C64 ? 16 : 32;
   if (s->tile) return s->tile < most ? s->tile : most;
+  if (piece) return tile_of_piece(s, plan->context, width, most);
   int32_t best = 8;
   for (int32_t tile = 16; tile <= most && tile / 2 < width; tile *= 2)
     if (expected_time(s, width, tile) < expected_time(s, width, best)) best = tile;
@@ -52,8 +64,8 @@ sptrsm_status spti_block_solve_panels(const spti_block_state *s, const sptrsm_pl
                                 .together = work->together,
                                 .first_ticket = work->tickets,
                                 .sync = work->sync,
-                                .tile = tile_for(s, plan->view.dtype, between->width)};
-  const int32_t tiles = (between->width + args.tile - 1) / args.tile;
+                                .tile = tile_for(s, plan, between->width, work->together)};
+  const int32_t tiles = tiles_of(between->width, args.tile);
   if (args.panels.count >= (INT32_MAX - work->tickets) / tiles)
     return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: %d panels times %d right-hand sides are beyond 32 bits; use smaller panels",
                      args.panels.count, between->width);

@@ -39,6 +39,10 @@ static spti_block_analysis analysis_of(const spti_streamed *s, const sptrsm_plan
   return a;
 }
 
+spti_block_values_args spti_streamed_args(const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p, void *image) {
+  return analysis_of(s, plan, p, image).args;
+}
+
 void spti_streamed_state(spti_block_state *out, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
                          void *image) {
   const spti_block_analysis a = analysis_of(s, plan, p, image);

@@ -73,7 +73,7 @@ static int buffers_of(const spti_streamed *s) { return s->overlap > 1 ? s->overl
 
 static size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-static size_t buffer_bytes(const spti_streamed *s) { return aligned(s->packs ? s->largest_packed + s->largest_tiles : s->largest); }
+static size_t buffer_bytes(const spti_streamed *s) { return aligned(s->packs ? s->largest_packed + s->largest_made : s->largest); }
 
 /* Rows begin at multiples of 16 bytes, and the rows together fill 64-bit words. */
 static int64_t ld_of(int32_t panel) { return ((int64_t)panel + 3) / 4 * 4; }
@@ -176,11 +176,7 @@ static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t 
   spti_block_state piece;
   void *image = spti_gpu_feed_take(&in->stream, w->feed, k);
   spti_streamed_state(&piece, s, plan, &s->piece[k], image);
-  if (s->packs) {
-    void *tile;
-    SPTI_TRY(spti_streamed_unpack(&tile, s, plan, &s->piece[k], image, in->stream));
-    piece.panels.tile = tile;
-  }
+  if (s->packs) SPTI_TRY(spti_streamed_unpack(&piece.panels, s, plan, &s->piece[k], image, in->stream));
   SPTI_TRY(open_gate(plan, w, k, in));
   return spti_block_solve_panels(&piece, plan, in, between);
 }

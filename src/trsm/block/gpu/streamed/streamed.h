@@ -40,7 +40,7 @@ typedef struct {
   size_t bytes;                                       /* of image */
   int32_t packs;                                      /* images cross the bus packed (packed.c) */
   char *packed;                                       /* page-locked; NULL unless packs */
-  size_t packed_bytes, largest_packed, largest_tiles; /* of packed, of the largest packed image, of the largest array of tiles */
+  size_t packed_bytes, largest_packed, largest_made; /* of packed; of the largest packed image; of what the device makes from one */
   int64_t tiles;                                      /* of all pieces, with those of diagonal blocks */
 } spti_streamed;
 
@@ -51,9 +51,12 @@ sptrsm_status spti_streamed_update(spti_streamed *, const sptrsm_plan *); /* new
 void spti_streamed_free(spti_streamed *, const sptrsm_plan *);
 /* Packs the images, which are made, anew. */
 sptrsm_status spti_streamed_pack(spti_streamed *, const sptrsm_plan *);
-/* Queues the unpacking of the tiles of a piece whose packed image is in a buffer of largest_packed + largest_tiles bytes; *tile: where. */
-sptrsm_status spti_streamed_unpack(void **tile, const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *, void *buffer,
-                                   void *stream);
+/* Queues the unpacking of a piece whose packed image is in a buffer of largest_packed + largest_made bytes: *panels gets its tiles and near
+ * columns. */
+sptrsm_status spti_streamed_unpack(spti_block_panels *panels, const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *,
+                                   void *buffer, void *stream);
+/* The arrays of a piece whose image lies at `image`. */
+spti_block_values_args spti_streamed_args(const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *, void *image);
 /* What the solve kernel needs of a piece whose image lies at `image`. */
 void spti_streamed_state(spti_block_state *out, const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *, void *image);
 void spti_streamed_flagged(int32_t out[3], const spti_streamed *, const sptrsm_plan *); /* substituted, refined, apart */
