@@ -10,8 +10,8 @@
 
 enum { SCHEDULES = 24, ROWS = 120, COLUMNS = 11, PIECES = 9 };
 
-static void name_of(char out[80], int overlap, int pieces) {
-  snprintf(out, 80, "block-streamed:rows=16,least=3,pieces=%d,overlap=%d", pieces, overlap);
+static void name_of(char out[80], int overlap, int pieces, bool packed) {
+  snprintf(out, 80, "block-streamed:rows=16,least=3,pieces=%d,overlap=%d,packed=%d", pieces, overlap, packed);
 }
 
 /* Chains of panels through all pieces (FULL), and pieces that can be solved side by side (TREE). */
@@ -23,8 +23,7 @@ Test(simt_block_streamed, bits_under_many_schedules) {
         test_system_make(patterns[seed % 2], ROWS, SPTRSM_CSR, SPTRSM_F64, seed % 3 ? SPTRSM_LOWER : SPTRSM_UPPER, TEST_NONUNIT, seed);
     test_block B = test_block_make(ROWS, COLUMNS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
     test_block_fill(&B, seed);
-    name_of(method, 1 + (int)(seed % 8), PIECES);
-    if (seed / 2 % 2) strcat(method, ",packed=1");
+    name_of(method, 1 + (int)(seed % 8), PIECES, seed / 2 % 2);
     solver whole = open_solver(&system, "block:rows=16,least=3", SPTRSM_N, 0), pieces = open_solver(&system, method, SPTRSM_N, 0);
     emulated_gpu_use_schedule(seed);
     cr_assert_geq(pieces_of(pieces.plan), 6);
@@ -53,8 +52,7 @@ Test(simt_block_streamed, sets_that_share_buffers) {
     context[0] = open_context(0);
     ok(sptrsm_direct_create(&whole, context[0], &s.f, &options));
     ok(sptrsm_direct_info(&L, &U, whole));
-    name_of(method, 2 + (int)(seed % 4), PIECES);
-    if (seed / 2 % 2) strcat(method, ",packed=1");
+    name_of(method, 2 + (int)(seed % 4), PIECES, seed / 2 % 2);
     options.method = method;
     const size_t limit = L.plan_bytes + U.plan_bytes;
     context[1] = open_context(limit);
@@ -85,7 +83,7 @@ Test(simt_block_streamed, lost_dependency) {
     test_system system = test_system_make(TEST_FULL, ROWS, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
     test_block B = test_block_make(ROWS, COLUMNS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
     test_block_fill(&B, 3);
-    name_of(method, overlap, PIECES);
+    name_of(method, overlap, PIECES, false);
     solver whole = open_solver(&system, "block:rows=16,least=3", SPTRSM_N, 0), pieces = open_solver(&system, method, SPTRSM_N, 0);
     const spti_streamed *s = pieces.plan->state;
     const spti_streamed_piece *piece = &s->piece[s->piece_count / 2];
@@ -125,7 +123,7 @@ Test(simt_block_streamed, new_values_in_the_memory_of_a_workspace) {
     sptrsm_options options;
     solver whole = open_solver(&system, "block", SPTRSM_N, 0), pieces = {.context = open_context(0)};
     sptrsm_options_init(&options);
-    options.method = packs ? "block-streamed:pieces=1,packed=1" : "block-streamed:pieces=1";
+    options.method = packs ? "block-streamed:pieces=1,packed=1" : "block-streamed:pieces=1,packed=0";
     options.panel = 1;
     ok(sptrsm_matrix_create(&pieces.matrix, pieces.context, &system.T, SPTRSM_COPY));
     ok(sptrsm_plan_create(&pieces.plan, pieces.matrix, &options));
@@ -150,7 +148,7 @@ Test(simt_block_streamed, launches) {
   test_block_fill(&B, 3);
   for (int overlap = 1; overlap <= 3; overlap++) {
     char method[80];
-    name_of(method, overlap, PIECES);
+    name_of(method, overlap, PIECES, false);
     solver pieces = open_solver(&system, method, SPTRSM_N, 0);
     const int count = pieces_of(pieces.plan);
     for (int turn = 0; turn < 2; turn++) {
@@ -167,4 +165,25 @@ Test(simt_block_streamed, launches) {
   }
   test_block_free(&B);
   test_system_free(&system);
+}
+
+/* Tiles of a dense triangle are not packed, those of a tree are, with several kernels at the same time; parameters have the last word. */
+Test(simt_block_streamed, form_by_matrix) {
+  static const struct {
+    test_pattern pattern;
+    const char *method, *form;
+  } cases[] = {{TEST_FULL, "block-streamed", "overlap=1 packed=0"},
+               {TEST_TREE, "block-streamed", "overlap=3 packed=1"},
+               {TEST_FULL, "block-streamed:packed=1", "overlap=3 packed=1"},
+               {TEST_TREE, "block-streamed:packed=0", "overlap=1 packed=0"},
+               {TEST_TREE, "block-streamed:overlap=2", "overlap=2 packed=1"}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    test_system system = test_system_make(cases[k].pattern, ROWS, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+    solver pieces = open_solver(&system, cases[k].method, SPTRSM_N, 0);
+    sptrsm_info info = {.size = sizeof info};
+    ok(sptrsm_plan_info(&info, pieces.plan));
+    cr_assert(strstr(info.parameters, cases[k].form), "%s, case %zu: %s", cases[k].method, k, info.parameters);
+    close_solver(&pieces);
+    test_system_free(&system);
+  }
 }

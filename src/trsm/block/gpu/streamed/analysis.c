@@ -118,8 +118,7 @@ done:
   return status;
 }
 
-static sptrsm_status put_values(spti_view *view, const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan,
-                                const range *r) {
+static sptrsm_status put_values(spti_view *view, const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan, const range *r) {
   const size_t bytes = sptrsm_dtype_bytes(view->dtype);
   void *values;
   SPTI_TRY(spti_host_alloc(&values, r->entries, bytes, "entries of a piece"));
@@ -236,12 +235,8 @@ static size_t widest_panel_bytes(const spti_streamed *s, const sptrsm_plan *plan
   return widest;
 }
 
-static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
-  if (s->pieces > 0) {
-    int64_t totals[SPTI_BLOCK_TOTALS] = {0};
-    for (int32_t panel = 0; panel < s->found.count; panel++) add_panel(totals, s, c, panel);
-    return image_bytes(s, plan, s->found.count, totals) / (size_t)s->pieces;
-  }
+static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c, const int64_t *all) {
+  if (s->pieces > 0) return image_bytes(s, plan, s->found.count, all) / (size_t)s->pieces;
   if (plan->context->memory_limit == 0) return PIECE_BYTES;
   const size_t share = plan->context->memory_limit / SHARE_OF_LIMIT;
   if (s->overlap > 1) return 2 * share / (size_t)s->overlap;
@@ -250,7 +245,11 @@ static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, con
 }
 
 static sptrsm_status cut_pieces(spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
-  const size_t most = most_of_piece(s, plan, c), matrix = (size_t)plan->view.nnz * (sptrsm_dtype_bytes(plan->view.dtype) + sizeof(int32_t));
+  const size_t matrix = (size_t)plan->view.nnz * (sptrsm_dtype_bytes(plan->view.dtype) + sizeof(int32_t));
+  int64_t all[SPTI_BLOCK_TOTALS] = {0};
+  for (int32_t panel = 0; panel < s->found.count; panel++) add_panel(all, s, c, panel);
+  spti_streamed_choose_form(s, plan, all);
+  const size_t most = most_of_piece(s, plan, c, all);
   SPTI_TRY(spti_host_alloc(&s->piece, s->found.count, sizeof *s->piece, "pieces"));
   for (int32_t panel = 0; panel < s->found.count;) {
     spti_streamed_piece *p = &s->piece[s->piece_count++];

@@ -1,6 +1,6 @@
 /* method.c -- block-streamed: `block` with the factor in page-locked host memory. Its panels come to the device in pieces, once for each
- * panel of right-hand sides: while the kernel of `block` solves with one piece, the next one is copied to the other of two buffers; or,
- * with overlap=N, the kernels of the pieces in N buffers run at the same time.
+ * panel of right-hand sides: while the kernel of `block` solves with one piece, the next one is copied to the other of two buffers; or, as
+ * where tiles are packed, the kernels of the pieces in several buffers run at the same time.
  * x(P,:) = inv(T(P,P)) (b(P,:) - sum of T(P,j) x(j,:)) for the panels P of a piece; the solutions of earlier pieces are there already.
  * Source: supernodal solves [davis2006, chapters 4 and 8], as `block`; what differs is where the factor is.
  * Wins: factors beyond the memory of the device, with many right-hand sides. Loses: wherever the factor fits into device memory, since the
@@ -20,7 +20,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   spti_streamed *s;
   SPTI_TRY(spti_block_check_device(plan->context));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "block-streamed state"));
-  *s = (spti_streamed){.set = spti_block_defaults(), .overlap = 1};
+  *s = (spti_streamed){.set = spti_block_defaults(), .packs = -1};
   plan->state = s;
   const spti_setting more[] = {{"pieces", &s->pieces, 1, INT32_MAX, NULL},
                                {"overlap", &s->overlap, 1, SPTI_GPU_FEED_BUFFERS, NULL},
@@ -46,9 +46,10 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   int32_t flagged[3];
   spti_streamed_flagged(flagged, s, plan);
   snprintf(info->parameters, sizeof info->parameters,
-           "pieces=%d piece_bytes=%zu sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
-           s->piece_count, s->largest, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored, flagged[1],
-           flagged[0], flagged[2]);
+           "pieces=%d overlap=%d packed=%d piece_bytes=%zu sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d "
+           "apart=%d",
+           s->piece_count, s->overlap, s->packs, s->largest, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored,
+           flagged[1], flagged[0], flagged[2]);
   info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes;
 }
 
@@ -207,10 +208,7 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
                      s->found.count, between->width);
   const int64_t bytes = plan->view.n * w->ld * (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
   const spti_two_blocks_args start = {w->control, w->memory, bytes / (int64_t)sizeof(int64_t)};
-  spti_block_work in = {.memory = w->memory,
-                        .ld = w->ld,
-                        .together = true,
-                        .sync = spti_gpu_syncfree(plan->context, w->control)};
+  spti_block_work in = {.memory = w->memory, .ld = w->ld, .together = true, .sync = spti_gpu_syncfree(plan->context, w->control)};
   SPTI_CUDA(spti_two_blocks_start_launch(&start, plan->context->stream));
   const sptrsm_status status = solve_pieces(plan, w, &in, between), joined = spti_gpu_feed_end(w->feed, plan->context);
   return status != SPTRSM_OK ? status : joined;

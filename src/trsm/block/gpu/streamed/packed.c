@@ -9,6 +9,17 @@
 #include "core/context/team.h"
 #include "trsm/block/gpu/streamed/streamed.h"
 
+/* Tiles are packed where three quarters or less of them and of the near columns are left. The kernels that solve with packed pieces take
+ * longer than their copies, unless several of them run at the same time. */
+void spti_streamed_choose_form(spti_streamed *s, const sptrsm_plan *plan, const int64_t *all) {
+  enum { BUFFERS = 3, WORDS_OF_TILE = SPTI_STREAMED_WORDS + 1 };
+  const size_t value = sptrsm_dtype_bytes(plan->view.dtype);
+  const size_t made = (size_t)(all[SPTI_BLOCK_TILES] + all[SPTI_BLOCK_NEAR_TILES]) * SPTI_BLOCK_TILE * value;
+  const size_t packed = (size_t)all[SPTI_BLOCK_TILES] * WORDS_OF_TILE * sizeof(uint32_t) + (size_t)plan->view.nnz * value;
+  if (s->packs < 0) s->packs = packed <= made / 4 * 3;
+  if (s->overlap == 0) s->overlap = s->packs ? BUFFERS : 1;
+}
+
 /* What is left out of a piece. */
 typedef struct {
   char *near, *tile;

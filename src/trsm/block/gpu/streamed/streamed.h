@@ -28,20 +28,20 @@ typedef struct {
   spti_block_settings set;
   int32_t tile;    /* right-hand sides of a thread block, or 0 (block.h) */
   int32_t pieces;  /* at least this many; 0: by the room on the device */
-  int32_t overlap; /* pieces whose kernels run at the same time */
+  int32_t overlap; /* pieces whose kernels run at the same time; 0, until they are made: by packs */
   spti_block_partition found;
   int32_t *row;               /* device, [n]: row of each place */
   spti_streamed_piece *piece; /* [piece_count] */
   int32_t piece_count;
   size_t working_bytes; /* of device memory, for the time of an analysis or of new values, which use that of a workspace if there is one */
   spti_streamed_memory *lent;
-  size_t largest;                                     /* bytes of the largest piece */
-  char *image;                                        /* page-locked */
-  size_t bytes;                                       /* of image */
-  int32_t packs;                                      /* images cross the bus packed (packed.c) */
-  char *packed;                                       /* page-locked; NULL unless packs */
+  size_t largest;                                    /* bytes of the largest piece */
+  char *image;                                       /* page-locked */
+  size_t bytes;                                      /* of image */
+  int32_t packs;                                     /* images cross the bus packed (packed.c); -1, until they are made: where it pays */
+  char *packed;                                      /* page-locked; NULL unless packs */
   size_t packed_bytes, largest_packed, largest_made; /* of packed; of the largest packed image; of what the device makes from one */
-  int64_t tiles;                                      /* of all pieces, with those of diagonal blocks */
+  int64_t tiles;                                     /* of all pieces, with those of diagonal blocks */
 } spti_streamed;
 
 /* Makes all but set, tile, pieces and overlap, of plan->view in host memory. On the device it takes the lines and the image of one piece at
@@ -49,6 +49,8 @@ typedef struct {
 sptrsm_status spti_streamed_make(spti_streamed *, const sptrsm_plan *);
 sptrsm_status spti_streamed_update(spti_streamed *, const sptrsm_plan *); /* new values, same pattern */
 void spti_streamed_free(spti_streamed *, const sptrsm_plan *);
+/* Chooses overlap and packs where they are not given. all: totals of all panels. */
+void spti_streamed_choose_form(spti_streamed *, const sptrsm_plan *, const int64_t *all);
 /* Packs the images, which are made, anew. */
 sptrsm_status spti_streamed_pack(spti_streamed *, const sptrsm_plan *);
 /* Queues the unpacking of a piece whose packed image is in a buffer of largest_packed + largest_made bytes: *panels gets its tiles and near
