@@ -106,7 +106,19 @@ static void NAME(unpack_tile)(const spti_columns *X, int32_t n, int32_t r0, cons
   T *x = X->data;
   int32_t r1 = tile_end(r0, n);
   size_t row_bytes = (size_t)W->width * sizeof(T);
-  if (X->col_stride == 1 && row_bytes >= LINE)
+  const bool large = n * X->row_stride * (int64_t)sizeof(T) >= STREAMED_LEAST;
+  if (X->col_stride == 1 && row_bytes >= LINE && large && !e->scale) {
+    for (int32_t r = r0; r < r1; r++) {
+      char *to = (char *)(x + r * X->row_stride);
+      if (r < n - AHEAD && (uintptr_t)to % LINE != 0) { /* lines that it shares with columns before and behind it */
+        const char *ahead = (const char *)(x + (r + AHEAD) * X->row_stride);
+        __builtin_prefetch(ahead, 1);
+        __builtin_prefetch(ahead + row_bytes, 1);
+      }
+      write_row(to, (const char *)((const T *)W->data + (e->map ? e->map[r] : r) * W->ld), row_bytes);
+    }
+    rows_written();
+  } else if (X->col_stride == 1 && row_bytes >= LINE)
     for (int32_t r = r0; r < r1; r++) {
       if (r < n - AHEAD) prefetch(x + (r + AHEAD) * X->row_stride, row_bytes);
       memcpy(x + r * X->row_stride, (const T *)W->data + (e->map ? e->map[r] : r) * W->ld, row_bytes);
