@@ -1,6 +1,6 @@
 /* pack.c -- see pack.h. Both passes go through the caller's block in the order of its rows, in tiles of rows that
  * stay in cache. So the scattered accesses of a permutation fall on the panel, which is smaller and whose rows fill
- * whole cache lines. */
+ * whole cache lines. One right-hand side has rows of one element, and is read in the order of the panel. */
 #include "core/plan/pack.h"
 
 #include <string.h>
