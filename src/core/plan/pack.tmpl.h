@@ -58,9 +58,10 @@ static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, co
   }
 }
 
-/* Rows [r0, r1) of W, of one right-hand side. Loads from all over a column wait for each other less than stores do. Quotients of neighbours
- * come last, so that vectors divide them. */
-static __attribute__((noinline)) void NAME(column_in)(const spti_panel *W, const spti_columns *B, const spti_edge *e, int32_t r0, int32_t r1) {
+/* Rows [r0, r1) of W, of one right-hand side. Loads from all over a column wait for each other less than stores do. Quotients come last,
+ * so that vectors divide them. */
+static __attribute__((noinline)) void NAME(column_in)(const spti_panel *W, const spti_columns *B, const spti_edge *e, int32_t r0,
+                                                      int32_t r1) {
   T *w = (T *)W->data + r0 * W->ld;
   const T *b = B->data;
   const int64_t step = B->row_stride, ld = W->ld;
@@ -78,7 +79,8 @@ static __attribute__((noinline)) void NAME(column_in)(const spti_panel *W, const
     for (int32_t i = 0; i < r1 - r0; i++) w[i * ld] = NAME(scaled)(w[i * ld], &scale[i], e->divide, NULL);
 }
 
-static __attribute__((noinline)) void NAME(column_out)(const spti_columns *X, const spti_panel *W, const int32_t *map, int32_t r0, int32_t r1) {
+static __attribute__((noinline)) void NAME(column_out)(const spti_columns *X, const spti_panel *W, const int32_t *map, int32_t r0,
+                                                       int32_t r1) {
   T *x = X->data;
   const T *w = W->data;
   const int64_t step = X->row_stride, ld = W->ld;
