@@ -1,6 +1,7 @@
 /* smoke.c -- the calls of the README's example on a 3 x 3 system with a known solution: every host method, both
  * layouts. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include <sptrsm.h>
 
@@ -126,4 +127,52 @@ Test(smoke, blocks_side_by_side) {
   sptrsm_plan_destroy(plan);
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(context);
+}
+
+/* ---- a row-major X of more than 32 MiB, whose lines are written past the caches ---- */
+
+enum { LARGE_N = 20000, LARGE_NRHS = 211, LARGE_LD = 213 };
+
+static double large_at(int32_t i, int64_t k) { return 1 + i % 97 + 100.0 * (double)k; }
+
+/* X = B / 2, from the `shift`-th element of its memory on; what lies before it and between its rows stays. */
+static void solve_large(const sptrsm_plan *plan, const double *B, double *memory, int shift) {
+  const int64_t all = (int64_t)LARGE_N * LARGE_LD + shift;
+  sptrsm_block rhs = {.data = (void *)B, .ld = LARGE_LD, .n = LARGE_N, .nrhs = LARGE_NRHS, .dtype = SPTRSM_F64}, X = rhs;
+  X.data = memory + shift;
+  for (int64_t e = 0; e < all; e++) memory[e] = -7;
+  cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &rhs, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int64_t e = 0; e < all; e++) {
+    const int64_t i = (e - shift) / LARGE_LD, k = (e - shift) % LARGE_LD;
+    const double wanted = e < shift || k >= LARGE_NRHS ? -7 : large_at((int32_t)i, k) / 2;
+    cr_assert(memory[e] == wanted, "shift %d: x(%d,%d) = %g, not %g", shift, (int)i, (int)k, memory[e], wanted);
+  }
+}
+
+Test(smoke, large_row_major_blocks) {
+  static int64_t diagonal_ptr[LARGE_N + 1];
+  static int32_t diagonal_idx[LARGE_N];
+  static double twos[LARGE_N];
+  double *B = malloc(sizeof(double) * LARGE_N * LARGE_LD), *memory = malloc(sizeof(double) * (LARGE_N * LARGE_LD + 8));
+  sptrsm_context *context;
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan;
+  cr_assert(B && memory);
+  for (int32_t i = 0; i < LARGE_N; i++) {
+    diagonal_ptr[i + 1] = i + 1, diagonal_idx[i] = i, twos[i] = 2;
+    for (int64_t k = 0; k < LARGE_NRHS; k++) B[(int64_t)i * LARGE_LD + k] = large_at(i, k);
+  }
+  const sptrsm_sparse T = {.format = SPTRSM_CSR, .dtype = SPTRSM_F64, .n = LARGE_N, .ptr = diagonal_ptr, .idx = diagonal_idx, .val = twos};
+  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &T, SPTRSM_BORROW), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int threads = 1; threads <= 2; threads++) {
+    cr_assert_eq(sptrsm_context_set_threads(context, threads), SPTRSM_OK);
+    for (int shift = 0; shift < 8; shift += 3) solve_large(plan, B, memory, shift);
+  }
+  sptrsm_plan_destroy(plan);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+  free(B);
+  free(memory);
 }

@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/context/context.h"
 #include "core/context/gpu.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, HUGE_LEAST = 2 * HUGE_PAGE };
 
 sptrsm_status spti_bytes(size_t *out, int64_t count, size_t bytes, const char *what) {
   if (count < 0 || (bytes && (uint64_t)count > (SIZE_MAX / 2) / bytes))
@@ -20,8 +21,9 @@ sptrsm_status spti_host_alloc(void *out, int64_t count, size_t bytes, const char
   size_t total = 0;
   SPTI_TRY(spti_bytes(&total, count, bytes, what));
   void *memory = NULL;
-  if (posix_memalign(&memory, ALIGNMENT, total ? total : 1) != 0)
+  if (posix_memalign(&memory, total < HUGE_LEAST ? ALIGNMENT : HUGE_PAGE, total ? total : 1) != 0)
     return spti_fail(SPTRSM_ERR_MEMORY, "%s: no host memory for %zu bytes", what, total);
+  if (total >= HUGE_LEAST) madvise(memory, total / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
   memcpy(out, &memory, sizeof memory); /* out is a T **: copying the bytes of the pointer keeps to the aliasing rules of C */
   return SPTRSM_OK;
 }

@@ -31,21 +31,43 @@ static sptrsm_status transpose(neighbours *out, const spti_view *v) {
   return SPTRSM_OK;
 }
 
+enum { ROOT = -1, IN_LARGE = -2, LARGE = 16 };
+
+/* The elimination tree while it is made. above[j]: a row on the way from j to its root, ROOT, or IN_LARGE for rows of the large tree, the
+ * first that had a LARGE-th of all costs: most rows of most triangles end in one tree, whose root is found at once so. */
+typedef struct {
+  int32_t *parent, *above;
+  int64_t *below; /* costs of subtrees */
+  int32_t large;  /* root of the large tree, or -1 */
+} growing;
+
+static void set_parent(growing *g, int32_t root, int32_t i) {
+  g->parent[root] = i;
+  g->below[i] += g->below[root];
+}
+
 /* Makes row i the parent of the root above row j, and compresses the path to it. */
-static void join(int32_t *parent, int32_t *above, int32_t j, int32_t i) {
+static void join(growing *g, int32_t j, int32_t i) {
   while (j != i) {
-    const int32_t next = above[j];
-    above[j] = i;
-    if (next < 0) parent[j] = i;
-    j = next < 0 ? i : next;
+    const int32_t next = g->above[j];
+    if (next == IN_LARGE) {
+      if (g->large != i) set_parent(g, g->large, i);
+      g->large = i;
+      return;
+    }
+    g->above[j] = i;
+    if (next == ROOT) set_parent(g, j, i);
+    j = next == ROOT ? i : next;
   }
 }
 
 /* Liu's algorithm: the parent of each root above an earlier neighbour of row i is row i. */
-static void find_parents(int32_t *parent, int32_t *above, const spti_view *v) {
+static void find_parents(growing *g, const spti_view *v, int64_t total) {
   for (int32_t i = 0; i < v->n; i++) {
-    parent[i] = above[i] = -1;
-    for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++) join(parent, above, v->idx[p], i);
+    g->parent[i] = g->above[i] = -1;
+    for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++) join(g, v->idx[p], i);
+    if (g->large < 0 && g->below[i] > total / LARGE) g->large = i;
+    if (g->large == i) g->above[i] = IN_LARGE;
   }
 }
 
@@ -84,34 +106,31 @@ static sptrsm_status sort_rows(spti_forest *f, const int32_t *tree_of, const spt
 sptrsm_status spti_forest_build(spti_forest *out, const spti_view *v, const int64_t *cost) {
   spti_forest f = {.n = v->n};
   neighbours near = {.view = *v};
-  int32_t *parent = NULL, *above = NULL;
-  int64_t *below = NULL, total = 0;
+  growing g = {.large = -1};
+  int64_t total = 0;
   int8_t *layer = NULL;
   sptrsm_status status;
   if (v->backward == v->pull) SPTI_TRY_DONE(transpose(&near, v));
   SPTI_TRY_DONE(spti_host_alloc(&f.order, v->n, sizeof *f.order, "rows by tree"));
-  SPTI_TRY_DONE(spti_host_alloc(&parent, v->n, sizeof *parent, "parents"));
-  SPTI_TRY_DONE(spti_host_alloc(&above, v->n, sizeof *above, "compressed paths"));
-  SPTI_TRY_DONE(spti_host_alloc(&below, v->n, sizeof *below, "costs of subtrees"));
+  SPTI_TRY_DONE(spti_host_alloc(&g.parent, v->n, sizeof *g.parent, "parents"));
+  SPTI_TRY_DONE(spti_host_alloc(&g.above, v->n, sizeof *g.above, "compressed paths"));
+  SPTI_TRY_DONE(spti_host_alloc(&g.below, v->n, sizeof *g.below, "costs of subtrees"));
   SPTI_TRY_DONE(spti_host_alloc(&layer, v->n, sizeof *layer, "layers of rows"));
-  find_parents(parent, above, &near.view);
-  memcpy(below, cost, (size_t)v->n * sizeof *below);
-  for (int32_t i = 0; i < v->n; i++) {
-    total += cost[i];
-    if (parent[i] >= 0) below[parent[i]] += below[i];
-  }
-  for (int32_t i = 0; i < v->n; i++) layer[i] = (int8_t)layer_of(below[i], total);
-  number_trees(&f, above, layer, parent, v->backward);
-  SPTI_TRY_DONE(sort_rows(&f, above, v));
+  if (v->n > 0) memcpy(g.below, cost, (size_t)v->n * sizeof *cost);
+  for (int32_t i = 0; i < v->n; i++) total += cost[i];
+  find_parents(&g, &near.view, total);
+  for (int32_t i = 0; i < v->n; i++) layer[i] = (int8_t)layer_of(g.below[i], total);
+  number_trees(&f, g.above, layer, g.parent, v->backward);
+  SPTI_TRY_DONE(sort_rows(&f, g.above, v));
   *out = f;
   f = (spti_forest){0};
 done:
   spti_forest_free(&f);
   spti_host_free(near.ptr);
   spti_host_free(near.idx);
-  spti_host_free(parent);
-  spti_host_free(above);
-  spti_host_free(below);
+  spti_host_free(g.parent);
+  spti_host_free(g.above);
+  spti_host_free(g.below);
   spti_host_free(layer);
   return status;
 }

@@ -1,24 +1,50 @@
 /* pack.c -- see pack.h. Both passes go through the caller's block in the order of its rows, in tiles of rows that
  * stay in cache. So the scattered accesses of a permutation fall on the panel, which is smaller and whose rows fill
- * whole cache lines. */
+ * whole cache lines. One right-hand side has rows of one element, and is read in the order of the panel. */
 #include "core/plan/pack.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "core/base/dtype.h"
 
 enum {
-  LINE = 64,             /* bytes of a cache line; shorter rows are copied without calling memcpy */
-  TILE = 256,            /* rows */
-  STREAMS = 8,           /* columns of a column-major block at once */
-  AHEAD = 64,            /* rows by which blocks are prefetched: hardware follows neither rows that are ld apart nor many columns */
-  SHARED_LEAST = 1 << 19 /* elements of a panel from which on threads are worth their start */
+  LINE = 64,                 /* bytes of a cache line; shorter rows are copied without calling memcpy */
+  TILE = 256,                /* rows */
+  STREAMS = 8,               /* columns of a column-major block at once */
+  AHEAD = 64,                /* rows by which blocks are prefetched: hardware follows neither rows that are ld apart nor many columns */
+  STREAMED_LEAST = 32 << 20, /* bytes of a row-major X from which on its lines are written past the caches */
+  SHARED_LEAST = 1 << 19     /* elements of a panel from which on threads are worth their start */
 };
 
 static inline int32_t tile_end(int32_t r0, int32_t n) { return n - r0 < TILE ? n : r0 + TILE; }
 
 static inline void prefetch(const void *row, size_t bytes) {
   for (size_t at = 0; at < bytes; at += LINE) __builtin_prefetch((const char *)row + at);
+}
+
+/* Copies part of a row; whole cache lines of `to` go past the caches, so that they are not read first. End with rows_written. */
+static inline void write_row(char *to, const char *from, size_t bytes) {
+#ifdef __SSE2__
+  const size_t beyond = (size_t)((uintptr_t)to % LINE), head = beyond == 0 ? 0 : LINE - beyond < bytes ? LINE - beyond : bytes;
+  size_t at = head;
+  memcpy(to, from, head);
+  for (; at + LINE <= bytes; at += LINE)
+    for (size_t k = at; k < at + LINE; k += sizeof(__m128i))
+      _mm_stream_si128((__m128i *)(to + k), _mm_loadu_si128((const __m128i *)(from + k)));
+  memcpy(to + at, from + at, bytes - at);
+#else
+  memcpy(to, from, bytes);
+#endif
+}
+
+/* Other threads may read them from now on. */
+static inline void rows_written(void) {
+#ifdef __SSE2__
+  _mm_sfence();
+#endif
 }
 
 #define SPTI_TEMPLATE "core/plan/pack.tmpl.h"

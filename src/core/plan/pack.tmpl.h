@@ -58,18 +58,36 @@ static inline void NAME(copy_out)(const spti_columns *X, const spti_panel *W, co
   }
 }
 
-/* Rows [r0, r1) of one right-hand side, scaled: quotients of neighbours first, so that vectors divide them. */
-static __attribute__((noinline)) void NAME(scale_column_in)(const spti_panel *W, const spti_columns *B, const spti_edge *e, int32_t r0,
-                                                            int32_t r1) {
-  T scaled[TILE], *w = W->data;
-  const T *b = (const T *)B->data + r0 * B->row_stride;
-  const double *s = e->scale + r0;
-  const int32_t count = r1 - r0;
-  if (B->row_stride == 1 && e->divide)
-    for (int32_t r = 0; r < count; r++) scaled[r] = b[r] / (R)s[r];
+/* Rows [r0, r1) of W, of one right-hand side. Loads from all over a column wait for each other less than stores do. Quotients come last,
+ * so that vectors divide them. */
+static __attribute__((noinline)) void NAME(column_in)(const spti_panel *W, const spti_columns *B, const spti_edge *e, int32_t r0,
+                                                      int32_t r1) {
+  T *w = (T *)W->data + r0 * W->ld;
+  const T *b = B->data;
+  const int64_t step = B->row_stride, ld = W->ld;
+  const int32_t *map = e->map;
+  double scale[TILE];
+  if (map)
+    for (int32_t i = r0; i < r1; i++) w[(i - r0) * ld] = b[map[i] * step];
   else
-    for (int32_t r = 0; r < count; r++) scaled[r] = NAME(scaled)(b[r * B->row_stride], &s[r], e->divide, NULL);
-  for (int32_t r = 0; r < count; r++) w[(e->inverse ? e->inverse[r0 + r] : r0 + r) * W->ld] = scaled[r];
+    for (int32_t i = r0; i < r1; i++) w[(i - r0) * ld] = b[i * step];
+  if (!e->scale) return;
+  for (int32_t i = r0; i < r1; i++) scale[i - r0] = e->scale[map ? map[i] : i];
+  if (ld == 1 && e->divide)
+    for (int32_t i = 0; i < r1 - r0; i++) w[i] = w[i] / (R)scale[i];
+  else
+    for (int32_t i = 0; i < r1 - r0; i++) w[i * ld] = NAME(scaled)(w[i * ld], &scale[i], e->divide, NULL);
+}
+
+static __attribute__((noinline)) void NAME(column_out)(const spti_columns *X, const spti_panel *W, const int32_t *map, int32_t r0,
+                                                       int32_t r1) {
+  T *x = X->data;
+  const T *w = W->data;
+  const int64_t step = X->row_stride, ld = W->ld;
+  if (map)
+    for (int32_t r = r0; r < r1; r++) x[r * step] = w[map[r] * ld];
+  else
+    for (int32_t r = r0; r < r1; r++) x[r * step] = w[r * ld];
 }
 
 /* Rows [r0, r0 + TILE) of B: copied, then scaled and padded while they are in cache. */
@@ -79,14 +97,15 @@ static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const sp
   const int32_t r1 = tile_end(r0, n);
   const size_t row_bytes = (size_t)W->width * sizeof(T);
   int32_t scaled = e->scale ? 0 : W->width; /* columns */
+  if (W->padded == 1 && !alpha) {
+    NAME(column_in)(W, B, e, r0, r1);
+    return;
+  }
   if (B->col_stride == 1 && row_bytes >= LINE) {
     for (int32_t r = r0; r < r1; r++) {
       if (r < n - AHEAD) prefetch(b + (r + AHEAD) * B->row_stride, row_bytes);
       memcpy((T *)W->data + (to ? to[r] : r) * W->ld, b + r * B->row_stride, row_bytes);
     }
-  } else if (e->scale && W->width == 1) {
-    NAME(scale_column_in)(W, B, e, r0, r1);
-    scaled = 1;
   } else {
     for (int count; (count = W->width - scaled < STREAMS ? (W->width - scaled) & ~1 : STREAMS) > 0; scaled += count)
       NAME(scale_in)(W, B, e, r0, r1, scaled, count);
@@ -106,11 +125,24 @@ static void NAME(unpack_tile)(const spti_columns *X, int32_t n, int32_t r0, cons
   T *x = X->data;
   int32_t r1 = tile_end(r0, n);
   size_t row_bytes = (size_t)W->width * sizeof(T);
-  if (X->col_stride == 1 && row_bytes >= LINE)
+  const bool large = n * X->row_stride * (int64_t)sizeof(T) >= STREAMED_LEAST;
+  if (X->col_stride == 1 && row_bytes >= LINE && large && !e->scale) {
+    for (int32_t r = r0; r < r1; r++) {
+      char *to = (char *)(x + r * X->row_stride);
+      if (r < n - AHEAD && (uintptr_t)to % LINE != 0) { /* lines that it shares with columns before and behind it */
+        const char *ahead = (const char *)(x + (r + AHEAD) * X->row_stride);
+        __builtin_prefetch(ahead, 1);
+        __builtin_prefetch(ahead + row_bytes, 1);
+      }
+      write_row(to, (const char *)((const T *)W->data + (e->map ? e->map[r] : r) * W->ld), row_bytes);
+    }
+    rows_written();
+  } else if (X->col_stride == 1 && row_bytes >= LINE)
     for (int32_t r = r0; r < r1; r++) {
       if (r < n - AHEAD) prefetch(x + (r + AHEAD) * X->row_stride, row_bytes);
       memcpy(x + r * X->row_stride, (const T *)W->data + (e->map ? e->map[r] : r) * W->ld, row_bytes);
     }
+  else if (W->width == 1) NAME(column_out)(X, W, e->map, r0, r1);
   else
     for (int32_t k = 0; k < W->width; k += STREAMS)
       NAME(copy_out)(X, W, e->map, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);

@@ -176,6 +176,15 @@ static int32_t slab_width(int32_t most, int64_t nrhs, int threads, bool shares) 
   return share < most ? (int32_t)share : most;
 }
 
+/* The most columns of a slab: spti_panels.narrow where B and X are column-major, unless the panel is small and a method chose it by itself,
+ * since it uses a value again for each column. */
+static int32_t most_columns(const spti_pipeline *pipe, const spti_panels *panels, bool by_columns) {
+  const int64_t bytes = (int64_t)pipe->n * panels->panel * (int64_t)sptrsm_dtype_bytes(pipe->dtype);
+  bool own = false;
+  for (int s = 0; s < pipe->stage_count; s++) own = own || (pipe->stages[s].plan && pipe->stages[s].plan->method->panel);
+  return !by_columns || (own && bytes <= NARROW_BYTES) ? panels->panel : panels->narrow;
+}
+
 /* One solve: slabs of `width` columns, each packed, solved and unpacked in the panel of the thread that claimed it. */
 typedef struct {
   const spti_pipeline *pipe;
@@ -214,7 +223,7 @@ static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *pane
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
   const bool by_columns = B->layout == SPTRSM_COL_MAJOR && X->layout == SPTRSM_COL_MAJOR;
   host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X};
-  run.width = slab_width(by_columns ? panels->narrow : panels->panel, B->nrhs, owners, team(pipe) > 1);
+  run.width = slab_width(most_columns(pipe, panels, by_columns), B->nrhs, owners, team(pipe) > 1);
   const int64_t slabs = (B->nrhs - 1) / run.width + 1;
   atomic_init(&run.result, SPTRSM_OK);
   if (slabs == 1 && team(pipe) > 1 && ready > 1) run.inside = threads; /* threads with slabs of their own are faster than such as share */

@@ -75,19 +75,25 @@ static int32_t unite(int32_t *to, const int32_t *a, int32_t a_count, const int32
   return count;
 }
 
-/* Merges the two runs on top of the stack if that saves time within the limits. */
+/* Would the two runs, merged with so long a list, save time within the limits? If not, no longer list would. */
+static bool pays(const run *a, const run *b, int32_t listed, const spti_node_limits *limits) {
+  const int32_t width = b->end - a->first;
+  const int64_t entries = a->entries + b->entries, all = cells(width, listed);
+  const bool grows = !is_dense(a) && !is_dense(b);
+  return (all - entries) * 100 <= all * limits->zeros && block_cost(width, listed) <= cost(a, grows) + cost(b, grows);
+}
+
+/* Merges the two runs on top of the stack if that pays. */
 static bool merge_top(search *s, const spti_node_limits *limits) {
   if (s->count < 2) return false;
   run *a = &s->runs[s->count - 2], *b = &s->runs[s->count - 1];
-  int32_t width = b->end - a->first;
-  if (width > limits->width) return false;
+  if (b->end - a->first > limits->width) return false;
+  const int32_t rest = a->listed - (b->end - b->first); /* of a's list, at least, beyond b */
+  if (!pays(a, b, rest > b->listed ? rest : b->listed, limits)) return false;
   int32_t listed = unite(s->merged, s->list + a->list, a->listed, s->list + b->list, b->listed, b->end);
-  int64_t entries = a->entries + b->entries, all = cells(width, listed);
-  if ((all - entries) * 100 > all * limits->zeros) return false;
-  bool grows = !is_dense(a) && !is_dense(b);
-  if (block_cost(width, listed) > cost(a, grows) + cost(b, grows)) return false;
+  if (!pays(a, b, listed, limits)) return false;
   memcpy(s->list + a->list, s->merged, (size_t)listed * sizeof *s->list);
-  *a = (run){.first = a->first, .end = b->end, .listed = listed, .list = a->list, .entries = entries};
+  *a = (run){.first = a->first, .end = b->end, .listed = listed, .list = a->list, .entries = a->entries + b->entries};
   s->count--;
   return true;
 }
@@ -243,21 +249,17 @@ void spti_nodes_free(spti_nodes *nodes) {
 
 /* ---- values ---- */
 
-/* Element (row, column) of strips that begin with `lead` columns; column < 0 counts from the end of these. */
-static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int64_t column) {
-  int32_t strip = row / SPTI_NODE_STRIP, left = rows - strip * SPTI_NODE_STRIP;
-  int32_t height = left < SPTI_NODE_STRIP ? left : SPTI_NODE_STRIP;
-  return spti_strip_start(strip, lead, triangle) + (lead + column) * height + row % SPTI_NODE_STRIP;
+static int32_t line_at(const spti_nodes *nodes, int32_t place) { return nodes->reversed ? nodes->n - 1 - place : place; }
+
+static int32_t strip_height(int32_t rows, int32_t strip) {
+  const int32_t left = rows - strip * SPTI_NODE_STRIP;
+  return left < SPTI_NODE_STRIP ? left : SPTI_NODE_STRIP;
 }
 
-/* Where the value of line `line` of the node (by place) at place `other` stands; rank[place]: the place's in the list. */
-static int64_t value_at(const spti_node *node, int32_t line, int32_t other, const int32_t *rank) {
-  int32_t l = line - node->first, o = other - node->first;
-  bool inside = o >= 0 && o < node->width;
-  if (node->kind == SPTI_NODE_PULL)
-    return node->value + cell(node->width, node->listed, true, l, inside ? o : (int64_t)rank[other] - node->listed);
-  if (inside) return node->value + cell(node->width, 0, true, o, l);
-  return node->value + spti_node_triangle_size(node) + cell(node->listed, node->width, false, rank[other], (int64_t)l - node->width);
+/* Element (row, column) of strips that begin with `lead` columns; column < 0 counts from the end of these. */
+static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int64_t column) {
+  const int32_t strip = row / SPTI_NODE_STRIP;
+  return spti_strip_start(strip, lead, triangle) + (lead + column) * strip_height(rows, strip) + row % SPTI_NODE_STRIP;
 }
 
 #define SPTI_TEMPLATE "trsm/block/host/pack.tmpl.h"
@@ -271,6 +273,6 @@ void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
     const spti_node *node = &nodes->node[c];
     bool column = !nodes->pull && node->kind != SPTI_NODE_PUSH; /* of one place: its entries are in other rows' lists */
     for (int32_t e = 0; e < node->listed && !column; e++) nodes->rank[nodes->list[node->list + e]] = e;
-    if (node->kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v, column);
+    if (node->kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v);
   }
 }
