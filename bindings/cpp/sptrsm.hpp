@@ -275,7 +275,6 @@ private:
 class workspace : public handle<sptrsm_workspace> {
 public:
   explicit workspace(const plan &plan, int32_t panel = 0) : handle(sptrsm_workspace_create, plan.get(), panel) {}
-  void sync() { check(sptrsm_workspace_sync(get())); } /* for threads that solve with one plan; context.sync() is for all together */
 };
 
 /* What direct::refine returns, one element per right-hand side. */

@@ -34,9 +34,9 @@ sptrsm_status spti_gpu_trim(sptrsm_context *); /* waits; gives memory that was f
 /* Later work goes to `stream`, behind what is queued already; NULL: to a stream of the context's own. */
 sptrsm_status spti_gpu_set_stream(sptrsm_context *, void *stream);
 sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; leaves lost dependencies to the functions below */
-/* Dependencies that never arrived (gpu_losses.c). The first one notes what kernels have reported, and returns the number of all so far; 0 on
- * the host. The second one waits, and fails if there are more than *told, which becomes their number. Both may be called by several
- * threads at a time. The third one is for analyses, which concern no solve: it waits, and fails if kernels have reported one. */
+/* Dependencies that never arrived (gpu_losses.c). The first function notes what kernels have reported, and returns the number of all so
+ * far; 0 on the host. The second one waits, and fails if there are more than *told, which becomes their number. Both may be called by
+ * several threads at a time. The third one is for analyses, which concern no solve: it waits, and fails if kernels have reported one. */
 int64_t spti_gpu_note_losses(sptrsm_context *);
 sptrsm_status spti_gpu_tell(sptrsm_context *, int64_t *told);
 sptrsm_status spti_gpu_sync(const sptrsm_context *);

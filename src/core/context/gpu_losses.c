@@ -1,9 +1,9 @@
 /* gpu_losses.c -- dependencies that never arrived, and who is told of them.
  *
- * Kernels write a lost row to one word of the context. Threads that solve at the same time wait each for itself, and the first of them finds
- * the word. So it notes the loss in a count, and whoever must be told keeps the count that it was told: the caller of sptrsm_context_sync
- * one for all, and each workspace one of its own. None takes an error away from another. A loss is told to all workspaces, since the word
- * does not say which solve it was. */
+ * Kernels write a lost row to one word of the context. Threads that solve at the same time wait each for itself, and the first of them
+ * finds the word. So it notes the loss in a count, and whoever must be told keeps the count that it was told: sptrsm_context_sync has one,
+ * and each workspace has one. None takes an error away from another. A loss is told to all workspaces, since the word does not say which
+ * solve it was. */
 #include "core/context/gpu.h"
 
 static sptrsm_status lost(int64_t row) {
