@@ -11,7 +11,7 @@
  *   accepts NULL. Objects keep those they were made from alive, so they may be destroyed in any order.
  * Sizes: counts are numbers of elements unless the name says bytes. Indices are 0-based. Offsets and products n * nrhs have 64 bits.
  * Threads: a context and its objects may be used by one thread at a time; different contexts are independent. Several threads may solve
- *   with one plan at the same time if each has its own workspace. After a fork, host contexts work in both processes.
+ *   with one plan, and wait (sptrsm_workspace_sync), if each has its own workspace. After a fork, host contexts work in both processes.
  * Structs that begin with `size` may grow in later versions. An _init function, or the caller where a comment says so, sets it to the size
  *   that the caller's program was compiled with, and the library reads and writes no more than that. The _init functions are inline; each
  *   passes sizeof to a function whose name ends in _init_sized, which bindings for other languages call.
@@ -104,8 +104,7 @@ typedef struct {
 /* ---- context: where work happens ---- */
 
 typedef struct sptrsm_context sptrsm_context;
-/* Number of usable CUDA devices: 0 without a driver, without a device, or in a build without CUDA. */
-SPTRSM_API int sptrsm_device_count(void);
+SPTRSM_API int sptrsm_device_count(void); /* usable CUDA devices: 0 without a driver, without a device, or in a build without CUDA */
 /* place HOST: device and cuda_stream are ignored. place CUDA: device is the index of the device, cuda_stream a cudaStream_t that outlives
  * the context, or NULL. With NULL the context makes a stream of its own, which does not wait for the default stream: synchronise work that
  * you queued there before its arrays are used here. The calling thread's current device stays what it is, here and in all other calls.
@@ -117,8 +116,7 @@ SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int thread
  * use until now must still exist, and neither may be being captured (ARGUMENT). A host context ignores it. Errors: DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_set_stream(sptrsm_context *, void *cuda_stream);
 SPTRSM_API sptrsm_status sptrsm_context_sync(sptrsm_context *); /* waits for queued work; returns its first error and clears it */
-/* Waits, then gives device memory that the context keeps for later use back to the device. For programs that share the device. */
-SPTRSM_API sptrsm_status sptrsm_context_trim(sptrsm_context *);
+SPTRSM_API sptrsm_status sptrsm_context_trim(sptrsm_context *); /* waits; gives device memory kept for later use back to the device */
 /* Device memory of all objects of a CUDA context, 0: no limit. Set it first: then host arrays of a matrix stay on the host, and a plan by
  * auto or block that would pass the limit streams: with the bits of block, but not in CUDA graphs (docs/devices.md). */
 SPTRSM_API sptrsm_status sptrsm_context_set_memory_limit(sptrsm_context *, size_t bytes);
@@ -157,8 +155,7 @@ typedef struct {
   int64_t grid[3];       /* points X, Y, Z of that grid; row x + y X + z X Y of the matrix is point (x, y, z) */
   sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are stored and used in single, for sptrsm_direct_refine */
 } sptrsm_options;
-/* Defaults: method auto, op N, everything else chosen by the library. */
-SPTRSM_API void sptrsm_options_init_sized(sptrsm_options *, size_t size);
+SPTRSM_API void sptrsm_options_init_sized(sptrsm_options *, size_t size); /* method auto, op N, all else chosen by the library */
 static inline void sptrsm_options_init(sptrsm_options *out) { sptrsm_options_init_sized(out, sizeof *out); }
 
 typedef struct sptrsm_plan sptrsm_plan;
@@ -189,8 +186,12 @@ SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *)
 typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
-/* The bytes that a workspace takes: on the host a panel for each thread; on a GPU the method's own state and two panels, the second from
- * the first block in host memory on. One of several panels takes two more, to copy beside solves, unless memory is limited. */
+/* Waits for the work queued on the context, and returns its first error since the last such call for this workspace. No other thread's call
+ * takes the error away, nor one of sptrsm_context_sync. All workspaces are told of a lost dependency, whichever solve it was in. */
+SPTRSM_API sptrsm_status sptrsm_workspace_sync(sptrsm_workspace *);
+/* The most that a workspace takes: on the host a panel for each thread; on a GPU the method's own state and two panels, each made by the
+ * first solve that needs it: for blocks in host memory, and for column-major ones. A block in host memory that has several panels takes two
+ * more, to copy beside solves, unless memory is limited. */
 SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 
 /* Solves op(T) X = alpha B.
@@ -199,12 +200,12 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
  *   data, ld and layout) but must not overlap it otherwise. Elements of X between nrhs (or n) and ld are not touched. NaN and Inf in a
  *   column of B stay there.
  * workspace: NULL: the plan's own, made at the first such solve; then one solve at a time.
- * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
- *   with two exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each width.
- * CUDA graphs: a solve may be captured if the method's info says so, the workspace exists and the blocks are in device memory. Otherwise it
- *   is refused (ARGUMENT), and the capture stays valid. Plan, workspace, B and X must outlive the graph. Replays use new values of a matrix
- *   that was copied. A replay that lost a dependency reports it, and so do later ones until a plain solve has repaired the workspace.
- * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by sptrsm_context_sync. */
+ * On a CUDA context the work is queued on the context's stream. Once a workspace has solved such blocks, a solve allocates nothing and does
+ *   not wait; but blocks in host memory are copied, and X is complete on return, and cusparse analyses at the first panel of each width.
+ * CUDA graphs: a solve may be captured if the method's info says so, the blocks are in device memory, and it allocates nothing: make the
+ *   workspace and solve once. Otherwise it is refused (ARGUMENT), and the capture stays valid. Plan, workspace, B and X must outlive the
+ *   graph. Replays use new values of a copied matrix. Those that lost a dependency report it until a plain solve repairs the workspace.
+ * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by the two _sync functions. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 
 /* ---- methods ---- */
@@ -246,8 +247,7 @@ typedef struct {
   const double *scale_row, *scale_col; /* [n] or NULL: ones; scale_row indexed by row of A, scale_col by column of A */
   sptrsm_scale_op row_op, col_op;
 } sptrsm_factors;
-/* Sets size, and everything else as absent. */
-SPTRSM_API void sptrsm_factors_init_sized(sptrsm_factors *, size_t size);
+SPTRSM_API void sptrsm_factors_init_sized(sptrsm_factors *, size_t size); /* sets size, and everything else as absent */
 static inline void sptrsm_factors_init(sptrsm_factors *out) { sptrsm_factors_init_sized(out, sizeof *out); }
 
 /* Systems S x = b, with the names of CHOLMOD and UMFPACK. ': conjugate transpose, .': transpose. Only A, At and Aat use the scalings. */

@@ -89,6 +89,7 @@ part_accuracy() {
   [[ -d build/test ]] || scripts/test.sh
   cmake --build build/test --parallel "$JOBS" --target block_accuracy >build/accuracy.log 2>&1 || { tail -n 40 build/accuracy.log; return 1; }
   build/test/tests/trsm/block_accuracy 2 512 data/*_splu.h5 "${sets[@]}"
+  build/test/tests/trsm/block_accuracy 2 128 --complex data/*_splu.h5 "${sets[@]}"
 }
 
 part_damage() {

@@ -147,6 +147,7 @@ FUNCTIONS = {
     "sptrsm_plan_info": (c_int, [POINTER(Info), HANDLE]),
     "sptrsm_workspace_create": (c_int, [OUT, HANDLE, c_int32]),
     "sptrsm_workspace_destroy": (None, [HANDLE]),
+    "sptrsm_workspace_sync": (c_int, [HANDLE]),
     "sptrsm_solve": (c_int, [HANDLE, HANDLE, c_void_p, POINTER(Block), POINTER(Block)]),
     "sptrsm_factors_init_sized": (None, [POINTER(Factors), c_size_t]),
     "sptrsm_system_from_name": (c_int, [POINTER(c_int), TEXT]),

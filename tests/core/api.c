@@ -72,6 +72,7 @@ Test(api, null_and_out_of_range_arguments) {
   cr_assert_eq(sptrsm_context_set_stream(context, &context), SPTRSM_OK); /* a host context has no stream */
   WRONG(sptrsm_context_set_threads(context, -1), "-1 is not in 0..4096");
   WRONG(sptrsm_context_sync(NULL), "context is NULL");
+  WRONG(sptrsm_workspace_sync(NULL), "workspace is NULL");
   WRONG(sptrsm_matrix_create(NULL, context, &T, SPTRSM_COPY), "is NULL");
   WRONG(sptrsm_matrix_create(&m, NULL, &T, SPTRSM_COPY), "is NULL");
   WRONG(sptrsm_matrix_create(&m, context, NULL, SPTRSM_COPY), "is NULL");

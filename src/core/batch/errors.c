@@ -101,7 +101,7 @@ sptrsm_status spti_batch_check_errors(sptrsm_batch *b, const spti_batch_call *ca
   if (call->B->place != call->X->place)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "run: berr needs B and X in one place; one is in host memory, the other one on the device");
   if (b->count == 0) return SPTRSM_OK;
-  if (call->X->place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_pointer(b->context, call->run->berr, "berr"));
+  if (call->X->place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_array(b->context, call->run->berr, sizeof *call->run->berr, "run: berr"));
   for (int64_t i = 0; i < b->count; i++)
     if (spti_batch_wants(call, i)) SPTI_TRY(check_item(b, call, i));
   return need_lines(b, call->on_original.transpose ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A, call->X->place);

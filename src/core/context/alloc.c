@@ -38,6 +38,11 @@ sptrsm_status spti_check_alignment(const void *data, size_t bytes, const char *n
                    beyond, bytes);
 }
 
+sptrsm_status spti_gpu_check_array(const sptrsm_context *context, const void *data, size_t bytes, const char *name) {
+  SPTI_TRY(spti_check_alignment(data, bytes, name));
+  return spti_gpu_check_pointer(context, data, name);
+}
+
 static sptrsm_status keep_limit(const sptrsm_context *context, size_t bytes, const char *what) {
   size_t room;
   if (context->memory_limit == 0) return SPTRSM_OK;

@@ -23,7 +23,7 @@ sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, in
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_create: unknown place %d", (int)place);
   sptrsm_context *context;
   SPTI_TRY(spti_host_alloc(&context, 1, sizeof *context, "context"));
-  *context = (sptrsm_context){.place = place, .device = device, .stream = cuda_stream};
+  *context = (sptrsm_context){.place = place, .device = device, .stream = cuda_stream, .noting = PTHREAD_MUTEX_INITIALIZER};
   atomic_init(&context->references, 1);
   SPTI_VISIT(context);
   sptrsm_status status = spti_team_create(&context->team);
@@ -71,7 +71,7 @@ sptrsm_status sptrsm_context_set_stream(sptrsm_context *context, void *cuda_stre
 sptrsm_status sptrsm_context_sync(sptrsm_context *context) {
   if (!context) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_context_sync: context is NULL");
   SPTI_VISIT(context);
-  return context->place == SPTRSM_CUDA ? spti_gpu_sync(context) : SPTRSM_OK;
+  return context->place == SPTRSM_CUDA ? spti_gpu_tell(context, &context->told) : SPTRSM_OK;
 }
 
 sptrsm_status sptrsm_context_trim(sptrsm_context *context) {

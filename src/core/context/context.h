@@ -3,6 +3,7 @@
 #ifndef SPTI_CORE_CONTEXT_CONTEXT_H
 #define SPTI_CORE_CONTEXT_CONTEXT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
@@ -32,7 +33,10 @@ struct sptrsm_context {
   int64_t *lost;          /* a word of host memory that kernels write: 1 + a row whose dependency never arrived; 0: none */
   int64_t *lost_device;   /* the same word as the device sees it */
   int32_t spin_limit;     /* polls without any progress after which a kernel naps between polls, and then gives up waiting */
-  int64_t losses;         /* how many such rows spti_gpu_sync has reported: solves before that may have left workspaces unfinished */
+  pthread_mutex_t noting; /* held while such a row is noted (gpu_losses.c): */
+  atomic_llong lost_row;  /* the latest */
+  atomic_llong losses;    /* their number; solves before may have left workspaces unfinished */
+  int64_t told;           /* how many of them sptrsm_context_sync has told of */
   size_t shared_bytes;    /* shared memory that a thread block may ask for */
   size_t memory_limit;    /* bytes of device memory for all objects of the context; 0: no limit */
   bool reads_pageable;    /* the device reads and writes all host memory */

@@ -193,15 +193,6 @@ sptrsm_status spti_gpu_wait(const sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_gpu_sync(sptrsm_context *context) {
-  SPTI_TRY(spti_gpu_wait(context));
-  int64_t row = *(volatile int64_t *)context->lost;
-  if (row == 0) return SPTRSM_OK;
-  *(volatile int64_t *)context->lost = 0;
-  context->losses++;
-  return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld); the solution is not valid", (long long)(row - 1));
-}
-
 sptrsm_status spti_gpu_trim(sptrsm_context *context) {
   SPTI_TRY(spti_gpu_wait(context));
   SPTI_CUDA(cudaMemPoolTrimTo((cudaMemPool_t)context->pool, 0));

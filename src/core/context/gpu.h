@@ -27,12 +27,19 @@ bool spti_gpu_page_locked(const void *data);
 /* ARGUMENT if an array called `name`, said to be in device memory, is not memory that the context's device can reach: pageable host memory,
  * or memory of another device. */
 sptrsm_status spti_gpu_check_pointer(const sptrsm_context *, const void *data, const char *name);
+/* Also if it does not begin at a multiple of the bytes of an element (alloc.c). */
+sptrsm_status spti_gpu_check_array(const sptrsm_context *, const void *data, size_t bytes, const char *name);
 int spti_device_code(void); /* a cudaError_t: success if the library has code for the current device (core/device/bind_kernels.cu) */
 sptrsm_status spti_gpu_trim(sptrsm_context *); /* waits; gives memory that was freed back to the device */
 /* Later work goes to `stream`, behind what is queued already; NULL: to a stream of the context's own. */
 sptrsm_status spti_gpu_set_stream(sptrsm_context *, void *stream);
-sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; leaves errors of kernels for spti_gpu_sync */
-sptrsm_status spti_gpu_sync(sptrsm_context *);       /* waits; reports lost dependencies and errors of kernels */
+sptrsm_status spti_gpu_wait(const sptrsm_context *); /* waits; leaves lost dependencies to the functions below */
+/* Dependencies that never arrived (gpu_losses.c). The first function notes what kernels have reported, and returns the number of all so
+ * far; 0 on the host. The second one waits, and fails if there are more than *told, which becomes their number. Both may be called by
+ * several threads at a time. The third one is for analyses, which concern no solve: it waits, and fails if kernels have reported one. */
+int64_t spti_gpu_note_losses(sptrsm_context *);
+sptrsm_status spti_gpu_tell(sptrsm_context *, int64_t *told);
+sptrsm_status spti_gpu_sync(const sptrsm_context *);
 /* *out = bytes that context->memory_limit, which is set, leaves. What was freed counts until the work that used it is done: so the device
  * is waited for where fewer than `wanted` are left. */
 sptrsm_status spti_gpu_room(size_t *out, const sptrsm_context *, size_t wanted);

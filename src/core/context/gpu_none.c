@@ -16,10 +16,6 @@ sptrsm_status spti_gpu_set_stream(sptrsm_context *context, void *stream) {
   (void)context, (void)stream;
   return absent();
 }
-sptrsm_status spti_gpu_sync(sptrsm_context *context) {
-  (void)context;
-  return absent();
-}
 int spti_gpu_visit(const sptrsm_context *context) {
   (void)context;
   return -1;

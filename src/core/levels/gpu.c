@@ -127,6 +127,14 @@ static size_t lay_out_rows(spti_gpu_levels *levels, spti_levels_facts **facts, i
   return c.used;
 }
 
+size_t spti_gpu_levels_bytes(const spti_gpu_levels *levels) {
+  spti_gpu_levels rows;
+  spti_levels_facts *facts;
+  int32_t *control;
+  const size_t starts = ((size_t)levels->count + 1) * sizeof *levels->ptr;
+  return sizeof *levels + lay_out_rows(&rows, &facts, &control, NULL, levels->n) + (levels->ptr ? 2 : 1) * starts;
+}
+
 /* Allocates device_ptr and orders the rows, whose levels are known. */
 static sptrsm_status finish(spti_gpu_levels *levels, const spti_view *v, spti_scratch *s) {
   SPTI_TRY(spti_alloc(s->context, &levels->device_ptr, (int64_t)levels->count + 1, sizeof *levels->device_ptr, "level pointers"));

@@ -22,6 +22,7 @@ typedef struct spti_gpu_levels {
  * The caller frees the result. A plan's own level sets: core/plan/analysis.h. */
 sptrsm_status spti_gpu_levels_create(spti_gpu_levels **out, const spti_view *, sptrsm_context *);
 void spti_gpu_levels_free(spti_gpu_levels *, const sptrsm_context *); /* accepts NULL */
+size_t spti_gpu_levels_bytes(const spti_gpu_levels *);
 
 /* After a search: copies ptr to the host and finds widest, unless that was done before. Waits for the device. */
 sptrsm_status spti_gpu_levels_fetch_ptr(spti_gpu_levels *, const sptrsm_context *);

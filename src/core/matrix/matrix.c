@@ -60,18 +60,13 @@ static sptrsm_status adopt(sptrsm_matrix *m, const sptrsm_sparse *T) {
   return spti_storage_copy(natural, place, &given, T->place, m->context, T->n, m->nnz, sptrsm_dtype_bytes(T->dtype));
 }
 
-static sptrsm_status check_array(const sptrsm_context *context, const void *data, size_t bytes, const char *name) {
-  SPTI_TRY(spti_check_alignment(data, bytes, name));
-  return spti_gpu_check_pointer(context, data, name);
-}
-
 static sptrsm_status check_values(const sptrsm_context *context, const void *val, sptrsm_dtype dtype) {
-  return check_array(context, val, sptrsm_dtype_bytes(dtype), "matrix: val");
+  return spti_gpu_check_array(context, val, sptrsm_dtype_bytes(dtype), "matrix: val");
 }
 
 static sptrsm_status check_pointers(const sptrsm_context *context, const sptrsm_sparse *T) {
-  SPTI_TRY(check_array(context, T->ptr, sizeof *T->ptr, "matrix: ptr"));
-  SPTI_TRY(check_array(context, T->idx, sizeof *T->idx, "matrix: idx"));
+  SPTI_TRY(spti_gpu_check_array(context, T->ptr, sizeof *T->ptr, "matrix: ptr"));
+  SPTI_TRY(spti_gpu_check_array(context, T->idx, sizeof *T->idx, "matrix: idx"));
   return check_values(context, T->val, T->dtype);
 }
 

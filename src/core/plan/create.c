@@ -103,13 +103,11 @@ static sptrsm_status analyse_by_choice(sptrsm_plan *plan) {
 
 /* ---- creation ---- */
 
-/* Sets the word that names a lost dependency (context->lost), and returns its old content. */
-static int64_t exchange_lost(const sptrsm_context *context, int64_t row) {
-  if (context->place != SPTRSM_CUDA) return 0;
-  volatile int64_t *word = context->lost;
-  const int64_t before = *word;
-  *word = row;
-  return before;
+/* So that times and errors that follow belong to this plan only. */
+static sptrsm_status end_earlier_work(const sptrsm_plan *plan) {
+  SPTI_TRY(spti_context_wait(plan->context));
+  (void)spti_gpu_note_losses(plan->context); /* an earlier solve's, of which sptrsm_context_sync tells */
+  return SPTRSM_OK;
 }
 
 /* The orientation of the view that `auto` looks at. */
@@ -142,10 +140,8 @@ static sptrsm_status prepare(sptrsm_plan *plan) {
 sptrsm_status spti_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix, spti_op op, const sptrsm_options *options) {
   sptrsm_plan *plan;
   SPTI_TRY(spti_plan_begin(&plan, matrix, op, options));
-  sptrsm_status status = spti_context_wait(plan->context); /* so that times and errors below belong to this plan only */
-  const int64_t lost = exchange_lost(plan->context, 0);
+  sptrsm_status status = end_earlier_work(plan);
   if (status == SPTRSM_OK) status = prepare(plan);
-  if (lost != 0) exchange_lost(plan->context, lost); /* a lost dependency of an earlier solve: left for sptrsm_context_sync to report */
   if (status != SPTRSM_OK) {
     sptrsm_plan_destroy(plan);
     return status;
@@ -203,6 +199,7 @@ sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix,
 
 static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {
   spti_features f;
+  SPTI_TRY(end_earlier_work(plan));
   SPTI_TRY(timed_view(plan, undecided(plan)));
   SPTI_TRY(find_features(&f, plan, true));
   spti_choose_values(values, &f);

@@ -1,4 +1,5 @@
 /* solve.c -- sptrsm_solve, and the workspaces that callers make for it. */
+#include "core/context/gpu.h"
 #include "core/plan/workspace.h"
 
 sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
@@ -19,6 +20,7 @@ sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan 
     return status;
   }
   spti_plan_retain(plan);
+  w->told = spti_gpu_note_losses(plan->context);
   *out = w;
   return SPTRSM_OK;
 }
@@ -29,6 +31,12 @@ void sptrsm_workspace_destroy(sptrsm_workspace *w) {
   SPTI_VISIT(plan->context);
   spti_workspace_free(w, plan);
   sptrsm_plan_destroy((sptrsm_plan *)plan);
+}
+
+sptrsm_status sptrsm_workspace_sync(sptrsm_workspace *w) {
+  if (!w) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_sync: workspace is NULL");
+  SPTI_VISIT(w->plan->context);
+  return w->plan->context->place == SPTRSM_CUDA ? spti_gpu_tell(w->plan->context, &w->told) : SPTRSM_OK;
 }
 
 sptrsm_status sptrsm_solve(const sptrsm_plan *plan, sptrsm_workspace *w, const void *alpha, const sptrsm_block *B, sptrsm_block *X) {

@@ -7,7 +7,8 @@
 struct sptrsm_workspace {
   const sptrsm_plan *plan; /* retained, except by the plan's own workspace */
   spti_panels panels;
-  void *work; /* the method's (work_create) */
+  void *work;   /* the method's (work_create) */
+  int64_t told; /* CUDA: how many lost dependencies the owner has been told of */
 };
 
 /* The method's part alone, for callers that have panels of their own (core/direct); NULL where the method needs none. */

@@ -360,7 +360,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   if (st->set.search) snprintf(text + length, room - (size_t)length, " search_ms=%.1f", 1e3 * st->search_seconds);
   if (st->set.search) info->deterministic = 0; /* another run may find other settings to be the fastest */
   info->plan_bytes = sizeof *st + p->rows.bytes + (size_t)p->records * sizeof *p->record + (size_t)p->segments * sizeof *p->segment;
-  if (st->order) info->plan_bytes += 2 * (size_t)plan->view.n * sizeof *st->order;
+  if (st->order) info->plan_bytes += spti_gpu_levels_bytes(plan->gpu_levels);
 }
 
 const spti_method spti_method_syncfree_csr = {

@@ -211,6 +211,24 @@ Test(batch_refusals, of_run) {
   refuse_solve("sptrsm_batch_run_init");
 }
 
+/* A load of a GPU at an address that is no multiple of its size is an error that ends the context. */
+Test(batch_refusals, of_arrays_off_their_elements) {
+  if (BATCH_PLACE == SPTRSM_HOST) return;
+  run.status = (sptrsm_item_status *)((char *)status + 2), run.status_place = SPTRSM_CUDA;
+  refuse_solve("run: status: the address is 2 bytes beyond a multiple of 4");
+  run.status = NULL;
+  B.place = X.place = SPTRSM_CUDA;
+  run.berr = (double *)((char *)memory + 4);
+  refuse_solve("run: berr: the address is 4 bytes beyond a multiple of 8");
+  run.berr = NULL;
+  X.data = (char *)X.data + 4;
+  refuse_solve("item 0: X: the address is 4 bytes beyond a multiple of 8");
+  L.place = SPTRSM_CUDA;
+  create();
+  values.L = (char *)L_val + 4;
+  expect(sptrsm_batch_set_values(batch, &values), SPTRSM_ERR_ARGUMENT, "L: the address is 4 bytes beyond a multiple of 8");
+}
+
 Test(batch_refusals, of_pointers) {
   void *from[COUNT], *to[COUNT];
   int64_t nrhs[COUNT] = {1, 2, 0, 2, 1}, ld[COUNT] = {2, 2, 2, 1, 2};

@@ -170,13 +170,20 @@ Test(gpu_calls, errors_of_others) {
   cr_assert_eq(fake.left, cudaErrorMemoryAllocation);
 }
 
-/* A dependency that was lost is reported once. */
+/* A dependency that was lost is reported once to each who asks, and what an analysis finds is no solve's. */
 Test(gpu_calls, a_lost_dependency) {
   sptrsm_context *context = open_on(0, NULL);
   *context->lost_device = 1 + 41;
   refused(sptrsm_context_sync(context), SPTRSM_ERR_DEVICE, "row 41");
   ok(sptrsm_context_sync(context));
-  cr_assert_eq(context->losses, 1);
+  cr_assert_eq((long long)context->losses, 1);
+  int64_t told = 0;
+  refused(spti_gpu_tell(context, &told), SPTRSM_ERR_DEVICE, "row 41");
+  ok(spti_gpu_tell(context, &told));
+  *context->lost_device = 1 + 7;
+  refused(spti_gpu_sync(context), SPTRSM_ERR_DEVICE, "row 7");
+  ok(spti_gpu_sync(context));
+  ok(sptrsm_context_sync(context));
   sptrsm_context_destroy(context);
 }
 

@@ -50,7 +50,7 @@ static sptrsm_status open_two(sptrsm_plan *plan, int32_t panel, void *works[2]) 
 sptrsm_status method_case_solve_after_loss(sptrsm_plan *plan, int32_t panel, const spti_transfer transfers[2]) {
   void *works[2] = {NULL, NULL};
   sptrsm_status status = open_two(plan, panel, works);
-  plan->context->losses++; /* as spti_gpu_sync does when it reports one */
+  plan->context->losses++; /* as spti_gpu_note_losses does when kernels report one */
   for (int w = 0; w < 2; w++) {
     if (status == SPTRSM_OK) status = plan->method->solve_between(plan, works[w], &transfers[w]);
     if (status == SPTRSM_OK) status = spti_gpu_sync(plan->context);

@@ -234,15 +234,6 @@ sptrsm_status spti_gpu_join(const sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-sptrsm_status spti_gpu_sync(sptrsm_context *context) {
-  SPTI_TRY(spti_gpu_wait(context));
-  const int64_t row = *context->lost;
-  *context->lost = 0;
-  if (row == 0) return SPTRSM_OK;
-  context->losses++;
-  return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld)", (long long)(row - 1));
-}
-
 /* The emulated device reads any memory. */
 sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *data, const char *name) {
   (void)context, (void)data, (void)name;

@@ -1,5 +1,5 @@
-/* solve_reference.h -- a solve of `block` by plain loops over the panels of reference.h: the operations of the kernel in f64, in its order,
- * and so its bits. It is fast enough for whole factors and many right-hand sides, which the emulated kernel is not. */
+/* solve_reference.h -- a solve of `block` by plain loops over the panels of reference.h: the operations of the kernel in f64 or c128, in
+ * its order, and so its bits. It is fast enough for whole factors and many right-hand sides, which the emulated kernel is not. */
 #ifndef TESTS_TRSM_BLOCK_SOLVE_REFERENCE_H
 #define TESTS_TRSM_BLOCK_SOLVE_REFERENCE_H
 
@@ -9,10 +9,12 @@
 extern "C" {
 #endif
 
-/* X = inv(T) B for finite values. B and X: [n * width], row-major; they may not be the same. False: no memory. */
+/* X = inv(T) B for finite values of f64 or c128. B and X: [n * width], row-major, a complex value being two words; they may not be the
+ * same. False: no memory. */
 bool block_reference_solve(const block_reference *, const spti_view *, int32_t width, const double *B, double *X);
 
-/* Right-hand sides as solutions come in practice. What is left of sums that cancel differs most between them. */
+/* Right-hand sides as solutions come in practice; complex ones have two such parts. What is left of sums that cancel differs most between
+ * them. */
 typedef enum {
   BLOCK_B_POSITIVE, /* B uniform in 0.5 to 1.5 */
   BLOCK_X_NORMAL,   /* B = T X with X normal */

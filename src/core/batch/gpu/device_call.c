@@ -106,7 +106,6 @@ sptrsm_status spti_batch_device_tell(spti_batch_device *d, sptrsm_batch *b, cons
   if (!run->status || b->count == 0) return SPTRSM_OK;
   if (run->status_place == SPTRSM_HOST) return tell_host(b, run);
   spti_batch_status_args args = {.items = b->count, .from = d->status, .status = run->status};
-  SPTI_TRY(spti_gpu_check_pointer(b->context, run->status, "status"));
   SPTI_TRY(need_mask(&args.mask, d, b, run));
   SPTI_CUDA(spti_batch_status_launch(&args, b->context->stream));
   return SPTRSM_OK;

@@ -159,7 +159,8 @@ static part part_of(const sptrsm_batch *b, const sptrsm_batch_values *v, const s
 
 static sptrsm_status check_parts(const sptrsm_batch *b, const part *parts, bool all) {
   for (int i = 0; i < SPTI_PARTS; i++) {
-    if (parts[i].from && parts[i].place == SPTRSM_CUDA) SPTI_TRY(spti_gpu_check_pointer(b->context, parts[i].from, parts[i].name));
+    if (parts[i].from && parts[i].place == SPTRSM_CUDA)
+      SPTI_TRY(spti_gpu_check_array(b->context, parts[i].from, sptrsm_dtype_bytes(parts[i].dtype), parts[i].name));
     if (all && !parts[i].from && parts[i].length > 0)
       return spti_fail(SPTRSM_ERR_ARGUMENT, "values: %s is NULL, and so is that of the pattern", parts[i].name);
   }
