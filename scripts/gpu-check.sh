@@ -190,7 +190,7 @@ if has stream; then
   ctest --test-dir $build -R '^stream_gpu$' --output-on-failure --no-tests=error 2>&1 | tee "$out/stream-test.log" | tail -20 || failed=1
   memcheck test_stream_gpu 'stream/@(factor_sets|borrowed)*' "$out/stream-memcheck.log"
   "$build/apps/compare_stream" "${stream_args[@]}" | tee "$out/stream.txt" || failed=1
-  for overlap in 2 4 8; do # kernels of that number of pieces at the same time
+  for overlap in 2 3 4; do # kernels of that number of pieces at the same time
     echo "overlap=$overlap"
     "$build/apps/compare_stream" --nrhs 128 "${stream_args[@]}" --method block-streamed:overlap=$overlap | tee "$out/stream-overlap-$overlap.txt" || failed=1
   done

@@ -8,7 +8,7 @@
 #include "trsm/block/gpu/streamed/kernels.h"
 #include "trsm/block/gpu/streamed/partition.h"
 
-/* A run of panels, by level. Its image has the first places of its panels, then the arrays of analysis.h by panels and by steps and tiles. */
+/* A run of panels, by level. Its image has the first places of its panels, then the arrays of analysis.h by panels, steps and tiles. */
 typedef struct {
   int32_t panel, count; /* the first panel; panels */
   int32_t levels;       /* that its panels are in */
