@@ -189,9 +189,8 @@ SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
 /* Waits for the work queued on the context, and returns its first error since the last such call for this workspace. No other thread's call
  * takes the error away, nor one of sptrsm_context_sync. All workspaces are told of a lost dependency, whichever solve it was in. */
 SPTRSM_API sptrsm_status sptrsm_workspace_sync(sptrsm_workspace *);
-/* The most that a workspace takes: on the host a panel for each thread; on a GPU the method's own state and two panels, each made by the
- * first solve that needs it: for blocks in host memory, and for column-major ones. A block in host memory that has several panels takes two
- * more, to copy beside solves, unless memory is limited. */
+/* The bytes that a workspace takes: on the host a panel for each thread; on a GPU the method's own state and two panels, the second from
+ * the first block in host memory on. One of several panels takes two more, to copy beside solves, unless memory is limited. */
 SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *, int32_t panel);
 
 /* Solves op(T) X = alpha B.
@@ -200,11 +199,11 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
  *   data, ld and layout) but must not overlap it otherwise. Elements of X between nrhs (or n) and ld are not touched. NaN and Inf in a
  *   column of B stay there.
  * workspace: NULL: the plan's own, made at the first such solve; then one solve at a time.
- * On a CUDA context the work is queued on the context's stream. Once a workspace has solved such blocks, a solve allocates nothing and does
- *   not wait; but blocks in host memory are copied, and X is complete on return, and cusparse analyses at the first panel of each width.
- * CUDA graphs: a solve may be captured if the method's info says so, the blocks are in device memory, and it allocates nothing: make the
- *   workspace and solve once. Otherwise it is refused (ARGUMENT), and the capture stays valid. Plan, workspace, B and X must outlive the
- *   graph. Replays use new values of a copied matrix. Those that lost a dependency report it until a plain solve repairs the workspace.
+ * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
+ *   with two exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each width.
+ * CUDA graphs: a solve may be captured if the method's info says so, the workspace exists and the blocks are in device memory. Otherwise it
+ *   is refused (ARGUMENT), and the capture stays valid. Plan, workspace, B and X must outlive the graph. Replays use new values of a matrix
+ *   that was copied. A replay that lost a dependency reports it, and so do later ones until a plain solve has repaired the workspace.
  * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by the two _sync functions. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 

@@ -286,7 +286,7 @@ sptrsm_status sptrsm_direct_solve(sptrsm_direct *d, sptrsm_system system, sptrsm
                        sptrsm_system_name(system));
   spti_pipeline pipeline;
   SPTI_TRY(spti_direct_pipeline(&pipeline, d, &steps));
-  if (d->panels.panel == 0) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, &d->options));
+  if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, &d->options));
   return spti_pipeline_run(&pipeline, &d->panels, alpha, B, X);
 }
 

@@ -114,16 +114,11 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context
                         .narrow = spti_narrow_panel(n, dtype, panel, options),
                         .slabs = slab_count(context, options),
                         .limited = options->memory_limit > 0 || context->memory_limit > 0,
-                        .part = part_of(context, n, panel, options),
-                        .values = (int64_t)n * panel};
-  if (context->place == SPTRSM_HOST || panels.limited) SPTI_TRY(spti_panels_need(&panels, context, dtype));
+                        .part = part_of(context, n, panel, options)};
+  size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;
+  SPTI_TRY(spti_alloc(context, &panels.W, (int64_t)n * panel, slab_bytes, "panels of right-hand sides"));
   *out = panels;
   return SPTRSM_OK;
-}
-
-sptrsm_status spti_panels_need(spti_panels *panels, const sptrsm_context *context, sptrsm_dtype dtype) {
-  if (panels->W) return SPTRSM_OK;
-  return spti_alloc(context, &panels->W, panels->values, sptrsm_dtype_bytes(dtype) * (size_t)panels->slabs, "panels of right-hand sides");
 }
 
 void spti_panels_free(spti_panels *panels, const sptrsm_context *context) {

@@ -48,15 +48,13 @@ typedef struct {
 } spti_pipeline;
 
 /* The memory of a pipeline, for one solve at a time. On the host every thread has a slab of its own in W, one panel;
- * on a GPU there is one panel, made for the first solve that can't do without, unless memory is limited; and staging memory for blocks in
- * host memory, made when the first of these comes. */
+ * on a GPU there is one panel, and staging memory for blocks in host memory, made when the first of these comes. */
 typedef struct {
   int32_t panel;
-  int32_t narrow;          /* host: columns of a slab where B and X are column-major and no method asks for more */
-  int slabs;               /* panels in W: up to one for each thread on the host, else 1 */
-  bool lent;               /* host: to one thread of a job that solves with many pipelines; it works alone */
-  int64_t values;          /* of one of them */
-  void *W;                 /* NULL until needed */
+  int32_t narrow; /* host: columns of a slab where B and X are column-major and no method asks for more */
+  int slabs;      /* panels in W: up to one for each thread on the host, else 1 */
+  bool lent;      /* host: to one thread of a job that solves with many pipelines; it works alone */
+  void *W;
   bool limited;            /* CUDA: memory is limited, so there is one staging panel at most, and copies and solves take turns */
   int64_t part;            /* CUDA: values of the staging memory, through which blocks in host memory pass in parts; 0: it has the columns
                             * of a panel, or more */
@@ -72,7 +70,6 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *, int32
 /* spti_panels.narrow: a column-major block is read and written by columns, so its slabs need not be wide, and narrower ones stay in nearer
  * caches. */
 int32_t spti_narrow_panel(int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
-sptrsm_status spti_panels_need(spti_panels *, const sptrsm_context *, sptrsm_dtype); /* makes W, unless it is there */
 void spti_panels_free(spti_panels *, const sptrsm_context *);
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *, int32_t n, sptrsm_dtype, int32_t panel, const sptrsm_options *);
 

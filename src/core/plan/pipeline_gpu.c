@@ -169,8 +169,7 @@ static shortcuts shortcuts_of(const spti_pipeline *pipe, const side *from, const
   const spti_end end = end_of_block(x, &pipe->last, pipe->last.inverse);
   shortcuts s = {.reads = reads_blocks(&pipe->stages[0]) && suits_lanes(b, width),
                  .writes = suits_lanes(x, width) && writes_to(&pipe->stages[pipe->stage_count - 1], &end, width)};
-  const bool same_strides = b->row_stride == x->row_stride && (b->col_stride == x->col_stride || width == 1);
-  const bool keeps = same_strides && !pipe->first.map && !pipe->last.map;
+  bool keeps = b->row_stride == x->row_stride && b->col_stride == x->col_stride && !pipe->first.map && !pipe->last.map;
   if (pipe->stage_count == 1 && s.reads && b->data == x->data && !keeps) s.writes = false;
   return s;
 }
@@ -287,20 +286,15 @@ typedef struct {
 
 static bool in_parts(const run *r, const sptrsm_block *block) { return r->panels->part > 0 && block->place == SPTRSM_HOST; }
 
-static shortcuts shortcuts_in(const run *r, const side *from, const side *to, const bool parts[2]) {
-  shortcuts s = shortcuts_of(r->pipe, from, to, from->width);
-  s.reads = s.reads && !parts[0];
-  s.writes = s.writes && !parts[1];
-  return s;
-}
-
 static sptrsm_status solve_panel(const run *r, const side *from, const side *to) {
   const spti_pipeline *pipe = r->pipe;
   const bool direct = works_in_x(r->pipe, r->B, r->X);
   const int32_t width = from->width;
   const spti_panel W = {.data = direct ? to->columns.data : r->panels->W, .ld = direct ? r->X->ld : width, .width = width, .padded = width};
   const bool parts[2] = {in_parts(r, r->B), in_parts(r, r->X)};
-  const shortcuts s = shortcuts_in(r, from, to, parts);
+  shortcuts s = shortcuts_of(pipe, from, to, width);
+  s.reads = s.reads && !parts[0];
+  s.writes = s.writes && !parts[1];
   if (parts[0]) SPTI_TRY(pass_in_parts(pipe, r->panels, from, &W, SPTI_TO_DEVICE, r->alpha));
   else if (!s.reads) SPTI_TRY(pack(pipe, from, &W, r->alpha));
   SPTI_TRY(run_stages(pipe, from, to, &W, r->alpha, s));
@@ -314,15 +308,6 @@ static void sides_of(const run *r, int64_t k, side *from, side *to) {
   const int32_t width = left < r->passage.width ? (int32_t)left : r->passage.width;
   *from = side_of(r->pipe, r->panels, r->B, first, width, slot);
   *to = side_of(r->pipe, r->panels, r->X, first, width, slot);
-}
-
-/* Does panel k pass through W? It does not where a single stage reads B and writes X, or X is the panel. */
-static bool needs_panel(const run *r, int64_t k) {
-  const bool parts[2] = {in_parts(r, r->B), in_parts(r, r->X)};
-  side from, to;
-  sides_of(r, k, &from, &to);
-  const shortcuts s = shortcuts_in(r, &from, &to, parts);
-  return !works_in_x(r->pipe, r->B, r->X) && !(s.reads && s.writes && r->pipe->stage_count == 1);
 }
 
 /* Copies and solves take turns. */
@@ -368,7 +353,6 @@ sptrsm_status spti_pipeline_run_gpu(const spti_pipeline *pipe, spti_panels *pane
   spti_split_alpha(r.alpha, alpha, pipe->dtype);
   if (staged) SPTI_TRY(make_staging(pipe, panels, &r.passage));
   const int64_t count = (B->nrhs + r.passage.width - 1) / r.passage.width;
-  if (needs_panel(&r, 0) || needs_panel(&r, count - 1)) SPTI_TRY(spti_panels_need(panels, pipe->context, pipe->dtype)); /* equal between */
   if (r.passage.slots == 1) return run_in_turns(&r, count);
   SPTI_TRY(spti_gpu_copies_begin(panels->copies, pipe->context));
   const sptrsm_status status = run_beside_copies(&r, count), ended = spti_gpu_copies_end(panels->copies);

@@ -102,7 +102,6 @@ static sptrsm_status need_panel(spti_joined *s, const sptrsm_batch *b) {
   if (s->panel && s->width == width && s->rows == rows) return SPTRSM_OK;
   drop_panel(s, b->context);
   SPTI_TRY(spti_panels_create(&s->panels, b->context, rows, b->dtype, width, &b->options));
-  SPTI_TRY(spti_panels_need(&s->panels, b->context, b->dtype)); /* a solve may be captured from now on */
   SPTI_TRY(spti_alloc(b->context, &s->panel, (int64_t)rows * width, sptrsm_dtype_bytes(b->dtype), "joined panel"));
   s->width = width;
   s->rows = rows;

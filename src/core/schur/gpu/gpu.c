@@ -187,7 +187,7 @@ static sptrsm_status solve_whole(const sptrsm_schur *s, int which, void *data, c
   spti_pipeline solve;
   if (block.nrhs == 0 || block.n == 0) return SPTRSM_OK;
   SPTI_TRY(spti_direct_pipeline(&solve, d, &steps));
-  if (d->panels.panel == 0) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, &d->options));
+  if (!d->panels.W) SPTI_TRY(spti_panels_create(&d->panels, d->context, d->n, d->dtype, d->panel, &d->options));
   if (s->side[which].is_dense) SPTI_TRY(take_dense(s, which, &block, edge));
   return spti_pipeline_run(&solve, &d->panels, NULL, &block, &block);
 }
