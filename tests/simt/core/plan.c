@@ -102,9 +102,8 @@ static sptrsm_status solve_once(const parts *p, const scenario *c, const test_sy
   return status;
 }
 
-/* All solves of a plan, in forms that depend on `round`. The first solve is of a block in host memory and makes the workspace's panel for
- * these; the widest such blocks, if they have several panels, may take two more where memory has no limit, and if their layouts differ, the
- * panel between them. Then solves must not allocate. */
+/* All solves of a plan, in forms that depend on `round`. The first solve is of a block in host memory and makes the workspace's second
+ * panel; the widest such block, if it has several panels, may take two more where memory has no limit. Then solves must not allocate. */
 static sptrsm_status solve_all(const parts *p, const scenario *c, const test_system *system, int round) {
   int64_t widest = 1;
   for (int k = 0; k < 4; k++) widest = c->nrhs[k] > widest ? c->nrhs[k] : widest;
@@ -112,7 +111,7 @@ static sptrsm_status solve_all(const parts *p, const scenario *c, const test_sys
   size_t taken = emulated_gpu_total - p->before;
   if (round == 0 && c->n > 0) /* for n = 0 an empty allocation takes a byte */
     cr_assert_leq(taken, p->promised, "%s, n=%d: workspace_bytes said %zu, %zu were taken", c->method, c->n, p->promised, taken);
-  TRY(solve_once(p, c, system, widest, 1));
+  TRY(solve_once(p, c, system, widest, 0));
   if (c->memory_limit > 0) cr_assert_eq(emulated_gpu_total - p->before, taken, "%s: a solve took more than the limit", c->method);
   taken = emulated_gpu_total - p->before;
   for (int k = 0; k < 4; k++)
@@ -236,37 +235,6 @@ ParameterizedTest(subject *s, plan, plans_tell_their_memory) {
   if (!runs_here(s->name) || strncmp(s->name, "block-streamed", strlen("block-streamed")) == 0) return; /* a streamed plan is on the host */
   check_told_bytes(s->name, TEST_GRID);
   check_told_bytes(s->name, TEST_DENSE_ROW);
-}
-
-/* Blocks on the device that are row-major take no panel, whatever the method, and narrow ones none where a method reads and writes blocks
- * itself. Where memory is limited, the panel is there from the beginning. */
-ParameterizedTestParameters(plan, panels_are_made_when_needed) { return conformance_subjects(SPTRSM_CUDA, false); }
-
-ParameterizedTest(subject *s, plan, panels_are_made_when_needed) {
-  enum { ORDER = 49, NRHS = 5 };
-  if (!runs_here(s->name) || strncmp(s->name, "block-streamed", strlen("block-streamed")) == 0)
-    return; /* which has more memory of its own */
-  for (int limited = 0; limited < 2; limited++) {
-    const scenario c = {
-        .method = s->name, .pattern = TEST_GRID, .n = ORDER, .dtype = SPTRSM_F64, .hint = NRHS, .memory_limit = (size_t)limited << 30};
-    test_system system = test_system_make(c.pattern, c.n, c.format, c.dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
-    parts p = {0};
-    sptrsm_info info = {.size = sizeof info};
-    cr_assert_eq(open_plan(&p, &c, &system), SPTRSM_OK, "%s: %s", c.method, sptrsm_last_error());
-    cr_assert_eq(open_workspace(&p), SPTRSM_OK, "%s: %s", c.method, sptrsm_last_error());
-    cr_assert_eq(sptrsm_plan_info(&info, p.plan), SPTRSM_OK);
-    const size_t panel = (size_t)ORDER * (size_t)info.panel * sizeof(double), first = emulated_gpu_used(p.context);
-    for (int form = 2; form < 15; form += 12) { /* row-major on the device, in place and not */
-      cr_assert_eq(solve_once(&p, &c, &system, NRHS, form), SPTRSM_OK, "%s: %s", c.method, sptrsm_last_error());
-      cr_assert_eq(emulated_gpu_used(p.context), first, "%s: a row-major block took memory", c.method);
-    }
-    cr_assert_eq(solve_once(&p, &c, &system, NRHS, 11), SPTRSM_OK, "%s: %s", c.method, sptrsm_last_error());
-    cr_assert_eq(emulated_gpu_used(p.context) - first, limited ? 0 : panel, "%s: a column-major block took %zu bytes", c.method,
-                 emulated_gpu_used(p.context) - first);
-    cr_assert_leq(emulated_gpu_total - p.before, p.promised - panel, "%s: more than was told", c.method);
-    close_all(&p);
-    test_system_free(&system);
-  }
 }
 
 /* What auto goes by: a chain has thin levels only, a diagonal one level, which is as wide as it is long. */
