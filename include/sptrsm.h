@@ -186,8 +186,8 @@ SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *)
 typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
-/* Waits for the work queued on the context, and returns its first error since the last such call for this workspace. No other thread's call
- * takes the error away, nor one of sptrsm_context_sync. All workspaces are told of a lost dependency, whichever solve it was in. */
+/* Waits for the work queued on the context, and returns an error that came since the last such call for this workspace. No other call takes
+ * the error away, nor does sptrsm_context_sync. All workspaces are told of a lost dependency, whichever solve it was in. */
 SPTRSM_API sptrsm_status sptrsm_workspace_sync(sptrsm_workspace *);
 /* The bytes that a workspace takes: on the host a panel for each thread; on a GPU the method's own state and two panels, the second from
  * the first block in host memory on. One of several panels takes two more, to copy beside solves, unless memory is limited. */

@@ -214,9 +214,9 @@ static sptrsm_status check_place(const sptrsm_batch *b, sptrsm_place place, cons
 sptrsm_status spti_batch_check_call(sptrsm_batch *b, const spti_batch_call *call) {
   if (call->run->mask) SPTI_TRY(check_place(b, call->run->mask_place, "mask"));
   if (call->run->status) SPTI_TRY(check_place(b, call->run->status_place, "status"));
+  if (b->count == 0) return SPTRSM_OK;
   if (call->run->status && call->run->status_place == SPTRSM_CUDA)
     SPTI_TRY(spti_gpu_check_array(b->context, call->run->status, sizeof call->run->status->status, "run: status"));
-  if (b->count == 0) return SPTRSM_OK;
   SPTI_TRY(check_range(b, call->B, 0, "B"));
   SPTI_TRY(check_range(b, call->X, 0, "X"));
   SPTI_TRY(check_items(b, call));

@@ -23,7 +23,7 @@ sptrsm_status spti_host_alloc(void *out, int64_t count, size_t bytes, const char
   void *memory = NULL;
   if (posix_memalign(&memory, total < HUGE_LEAST ? ALIGNMENT : HUGE_PAGE, total ? total : 1) != 0)
     return spti_fail(SPTRSM_ERR_MEMORY, "%s: no host memory for %zu bytes", what, total);
-  if (total >= HUGE_LEAST) madvise(memory, total / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+  if (total >= HUGE_LEAST) (void)madvise(memory, total / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
   memcpy(out, &memory, sizeof memory); /* out is a T **: copying the bytes of the pointer keeps to the aliasing rules of C */
   return SPTRSM_OK;
 }

@@ -4,7 +4,8 @@
 
 #include "core/base/error.h"
 
-/* Host memory of count * bytes, aligned to 64 bytes; count or bytes 0 gives a valid pointer. `what` names the memory
+/* Host memory of count * bytes, aligned to 64 bytes, and from 4 MiB on to 2 MiB: such arrays are on huge pages if the system
+ * gives them, since the processor then looks up fewer addresses. count or bytes 0 gives a valid pointer. `what` names the memory
  * in the error message. */
 sptrsm_status spti_host_alloc(void *out /* T ** */, int64_t count, size_t bytes, const char *what);
 void spti_host_free(void *);

@@ -45,7 +45,7 @@ struct sptrsm_context {
   int32_t *pinned_device; /* the same words as the device sees them; the host may read what kernels wrote after spti_gpu_wait */
 };
 
-sptrsm_status spti_context_wait(const sptrsm_context *); /* for queued work; errors of kernels stay for spti_gpu_sync */
+sptrsm_status spti_context_wait(const sptrsm_context *); /* for queued work; lost dependencies stay for spti_gpu_tell */
 
 /* The first declaration of a public function that may call CUDA: until it returns, the context's device is the calling thread's current
  * one, and afterwards the one that the caller had. `context` may be NULL and may end meanwhile. */

@@ -6,10 +6,8 @@
  * solve it was. */
 #include "core/context/gpu.h"
 
-static sptrsm_status lost(int64_t row) {
-  return spti_fail(SPTRSM_ERR_DEVICE,
-                   "dependency never arrived (row %lld); solutions that were queued on the context and not waited for are not valid",
-                   (long long)row);
+static sptrsm_status lost(int64_t row, const char *what) {
+  return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld); %s not valid", (long long)row, what);
 }
 
 int64_t spti_gpu_note_losses(sptrsm_context *context) {
@@ -30,7 +28,7 @@ sptrsm_status spti_gpu_tell(sptrsm_context *context, int64_t *told) {
   const int64_t noted = spti_gpu_note_losses(context);
   if (*told == noted) return SPTRSM_OK;
   *told = noted;
-  return lost(atomic_load(&context->lost_row));
+  return lost(atomic_load(&context->lost_row), "solutions that were queued on the context and not waited for are");
 }
 
 sptrsm_status spti_gpu_sync(const sptrsm_context *context) {
@@ -38,5 +36,5 @@ sptrsm_status spti_gpu_sync(const sptrsm_context *context) {
   volatile int64_t *word = context->lost;
   const int64_t row = *word;
   *word = 0;
-  return row == 0 ? SPTRSM_OK : lost(row - 1);
+  return row == 0 ? SPTRSM_OK : lost(row - 1, "the analysis is");
 }

@@ -33,8 +33,9 @@ static sptrsm_status transpose(neighbours *out, const spti_view *v) {
 
 enum { ROOT = -1, IN_LARGE = -2, LARGE = 16 };
 
-/* The elimination tree while it is made. above[j]: a row on the way from j to its root, ROOT, or IN_LARGE for rows of the large tree, the
- * first that had a LARGE-th of all costs: most rows of most triangles end in one tree, whose root is found at once so. */
+/* The elimination tree while it is made. above[j]: a row on the way from j to its root, ROOT, or IN_LARGE for rows that are, or once were,
+ * the root of the large tree, which is the first one with more than a LARGE-th of all costs. Most rows of most triangles end in it, and its
+ * root is known without following a path. */
 typedef struct {
   int32_t *parent, *above;
   int64_t *below; /* costs of subtrees */
@@ -64,7 +65,8 @@ static void join(growing *g, int32_t j, int32_t i) {
 /* Liu's algorithm: the parent of each root above an earlier neighbour of row i is row i. */
 static void find_parents(growing *g, const spti_view *v, int64_t total) {
   for (int32_t i = 0; i < v->n; i++) {
-    g->parent[i] = g->above[i] = -1;
+    g->parent[i] = -1;
+    g->above[i] = ROOT;
     for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++) join(g, v->idx[p], i);
     if (g->large < 0 && g->below[i] > total / LARGE) g->large = i;
     if (g->large == i) g->above[i] = IN_LARGE;

@@ -1,6 +1,6 @@
 /* pack.c -- see pack.h. Both passes go through the caller's block in the order of its rows, in tiles of rows that
  * stay in cache. So the scattered accesses of a permutation fall on the panel, which is smaller and whose rows fill
- * whole cache lines. One right-hand side has rows of one element, and is read in the order of the panel. */
+ * whole cache lines. The first pass of one right-hand side gathers from B in the order of the panel. */
 #include "core/plan/pack.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum {
   TILE = 256,                /* rows */
   STREAMS = 8,               /* columns of a column-major block at once */
   AHEAD = 64,                /* rows by which blocks are prefetched: hardware follows neither rows that are ld apart nor many columns */
-  STREAMED_LEAST = 32 << 20, /* bytes of a row-major X from which on its lines are written past the caches */
+  STREAMED_LEAST = 32 << 20, /* bytes that the rows of a row-major X span, from which on they are written past the caches */
   SHARED_LEAST = 1 << 19     /* elements of a panel from which on threads are worth their start */
 };
 

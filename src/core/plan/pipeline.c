@@ -176,8 +176,8 @@ static int32_t slab_width(int32_t most, int64_t nrhs, int threads, bool shares) 
   return share < most ? (int32_t)share : most;
 }
 
-/* The most columns of a slab: spti_panels.narrow where B and X are column-major, unless the panel is small and a method chose it by itself,
- * since it uses a value again for each column. */
+/* The most columns of a slab: spti_panels.narrow where B and X are column-major, unless a method that has a rule of its own for the width,
+ * as `block`, which reads its factor once a slab, has a panel of at most NARROW_BYTES. */
 static int32_t most_columns(const spti_pipeline *pipe, const spti_panels *panels, bool by_columns) {
   const int64_t bytes = (int64_t)pipe->n * panels->panel * (int64_t)sptrsm_dtype_bytes(pipe->dtype);
   bool own = false;

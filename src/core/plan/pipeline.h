@@ -51,7 +51,7 @@ typedef struct {
  * on a GPU there is one panel, and staging memory for blocks in host memory, made when the first of these comes. */
 typedef struct {
   int32_t panel;
-  int32_t narrow; /* host: columns of a slab where B and X are column-major and no method asks for more */
+  int32_t narrow; /* host: columns of a slab where B and X are column-major, but for methods with a small panel of their own */
   int slabs;      /* panels in W: up to one for each thread on the host, else 1 */
   bool lent;      /* host: to one thread of a job that solves with many pipelines; it works alone */
   void *W;

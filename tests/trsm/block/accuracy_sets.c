@@ -90,14 +90,14 @@ static int judge_file(sptrsm_context *context, const char *file, const block_rul
 int main(int argc, char **argv) {
   sptrsm_context *context;
   int worst = 0;
-  if (argc < 4) {
+  const bool make_complex = argc > 3 && strcmp(argv[3], "--complex") == 0;
+  if (argc < 4 + make_complex) {
     fprintf(stderr, "use: block_accuracy BOUND COLUMNS [--complex] FILE...\n");
     return UNREADABLE;
   }
   const block_rules rules = {
       .rows = SPTI_BLOCK_ROWS, .least = 16, .window = SPTI_BLOCK_WINDOW, .bound = atof(argv[1]), .spare = 32, .refine = 1e6};
   if (sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL)) return UNREADABLE;
-  const bool make_complex = strcmp(argv[3], "--complex") == 0;
   for (int f = make_complex ? 4 : 3; f < argc; f++) {
     const int code = judge_file(context, argv[f], &rules, atoll(argv[2]), make_complex);
     if (code > worst) worst = code;

@@ -75,7 +75,7 @@ struct block_item {
   }
   SPTI_DEVICE bool works() const { return part < parts; }
   /* The row that is reported when the block waits in vain. */
-  SPTI_DEVICE int64_t row(const spti_block_solve_args &a) const { return a.backward ? a.panels.n - 1 - first : first; }
+  SPTI_DEVICE int64_t row(const spti_block_solve_args &a) const { return row_of_place(a, first); }
 };
 
 /* Chunks are counted from the last step back, so that the columns that are ready last share a chunk; the first chunk of a panel may lack

@@ -47,7 +47,7 @@ static SPTI_ANYWHERE inline int32_t spti_block_near(int32_t steps) { return step
 
 typedef struct {
   int32_t n, count;          /* places, panels */
-  const int32_t *row;        /* [n]: row of each place; NULL: as above */
+  const int32_t *row;        /* [n]: row of each place; NULL: places are the order of substitution (spti_block_solve_args.backward) */
   const int32_t *first;      /* [count+1]: panel p has places [first[p], first[p+1]) */
   const int32_t *order;      /* [count]: panels in the order in which they can be solved */
   const int32_t *step_start; /* [count+1]: panel p has steps [step_start[p], step_start[p+1]) */
@@ -69,7 +69,7 @@ int spti_block_herald_launch(const spti_block_panels *, int64_t steps, int32_t *
 /* A solve: one thread block for each panel and each tile of right-hand sides. */
 typedef struct {
   spti_block_panels panels;
-  int32_t backward; /* place s is row n-1-s, not row s */
+  int32_t backward; /* without panels.row: place s is row n-1-s, not row s */
   spti_transfer between;
   void *work;       /* two blocks of n rows, by place (core/two_blocks/two_blocks.cuh) */
   int64_t ld;       /* of the work blocks: at least between.width, and even unless it is 1; a row has less than 2^31 bytes */

@@ -35,12 +35,14 @@ static double expected_time(const spti_block_state *s, int32_t width, int32_t ti
   return s->levels * costs[kind].level + passes * (s->panels.count * costs[kind].block + (double)s->tiles * costs[kind].tile);
 }
 
-/* The widest tiles of which a piece of the panels has enough to fill the device: the columns of a piece are there when its kernel begins,
- * so that few thread blocks, each with many columns, would take longer than the next piece needs to arrive. */
+/* The widest tiles of which a piece of the panels has enough to fill the device. Most columns that a piece needs are there when its kernel
+ * begins, and few thread blocks, each with many columns, would take longer than the next piece needs to arrive. */
 static int32_t tile_of_piece(const spti_block_state *s, const sptrsm_context *context, int32_t width, int32_t most) {
   enum { BLOCK_THREADS = 128, THREADS_OF_LANE = 3 };
   int32_t tile = most;
-  while (tile > 8 && (int64_t)s->panels.count * tiles_of(width, tile) * BLOCK_THREADS < THREADS_OF_LANE * context->fp32_lanes) tile /= 2;
+  while (tile > 8 &&
+         (tile / 2 >= width || (int64_t)s->panels.count * tiles_of(width, tile) * BLOCK_THREADS < THREADS_OF_LANE * context->fp32_lanes))
+    tile /= 2;
   return tile;
 }
 

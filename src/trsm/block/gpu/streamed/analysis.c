@@ -32,7 +32,7 @@ static size_t lay_out(spti_block_values_args *args, int32_t **herald, const int6
 
 /* A piece whose image lies at `image`. */
 static spti_block_analysis analysis_of(const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p, char *image) {
-  spti_block_analysis a = {.set = s->set, .levels = p->levels, .args = spti_block_args(&s->set, &plan->view, p->count)};
+  spti_block_analysis a = {.set = s->set, .args = spti_block_args(&s->set, &plan->view, p->count)};
   memcpy(a.totals, p->totals, sizeof a.totals);
   lay_out(&a.args, &a.herald, a.totals, image);
   a.panels = spti_block_panels_of(&a);
@@ -46,8 +46,7 @@ spti_block_values_args spti_streamed_args(const spti_streamed *s, const sptrsm_p
 void spti_streamed_state(spti_block_state *out, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
                          void *image) {
   const spti_block_analysis a = analysis_of(s, plan, p, image);
-  *out = (spti_block_state){
-      .panels = a.panels, .tiles = p->totals[SPTI_BLOCK_TILES], .levels = p->levels, .tile = s->tile, .steps = p->totals[SPTI_BLOCK_STEPS]};
+  *out = (spti_block_state){.panels = a.panels, .tile = s->tile};
   out->panels.row = s->row;
 }
 
@@ -68,7 +67,7 @@ typedef struct {
   int64_t *ptr;
   int32_t *idx, *panel;
   void *val;
-  int32_t *ready_at; /* of all places: itself */
+  int32_t *ready_at; /* [n]: the numbers 0 to n - 1, since places stand in ready order */
   char *image;
 } device_memory;
 
@@ -90,7 +89,8 @@ static sptrsm_status put(const sptrsm_context *context, void *to, const void *fr
   return spti_copy_bytes(context, to, SPTRSM_CUDA, from, SPTRSM_HOST, bytes);
 }
 
-/* The pattern of a range; entries count from its first one. Its lines are gathered by place, so the view goes forward. */
+/* The pattern of a range; entries count from its first one. Its lines are gathered by place, so the view goes forward. A line's columns, by
+ * place, do not ascend, but those of its own panel come last and the diagonal after them. */
 static sptrsm_status put_pattern(spti_view *out, const device_memory *d, const spti_streamed *s, const sptrsm_plan *plan, const range *r) {
   const spti_block_partition *f = &s->found;
   const spti_view *v = &plan->view;
@@ -164,14 +164,14 @@ done:
   return status;
 }
 
-/* Places stand in ready order: each is where it is ready. */
+/* Places stand in ready order. */
 static sptrsm_status put_ready_order(int32_t *ready_at, const sptrsm_plan *plan) {
   const int32_t n = plan->view.n;
-  int32_t *itself;
-  SPTI_TRY(spti_host_alloc(&itself, n, sizeof *itself, "order of rows"));
-  for (int32_t place = 0; place < n; place++) itself[place] = place;
-  const sptrsm_status status = put(plan->context, ready_at, itself, (size_t)n * sizeof *itself);
-  spti_host_free(itself);
+  int32_t *identity;
+  SPTI_TRY(spti_host_alloc(&identity, n, sizeof *identity, "order of rows"));
+  for (int32_t place = 0; place < n; place++) identity[place] = place;
+  const sptrsm_status status = put(plan->context, ready_at, identity, (size_t)n * sizeof *identity);
+  spti_host_free(identity);
   return status;
 }
 
@@ -220,7 +220,6 @@ static spti_streamed_piece cut_piece(const spti_streamed *s, const sptrsm_plan *
     p.bytes = bytes;
     p.count++;
   }
-  p.levels = s->found.level[panel - 1] - s->found.level[p.panel] + 1;
   return p;
 }
 
@@ -235,12 +234,12 @@ static size_t widest_panel_bytes(const spti_streamed *s, const sptrsm_plan *plan
   return widest;
 }
 
-static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, const counts *c, const int64_t *all) {
+static size_t most_of_piece(const spti_streamed *s, const sptrsm_plan *plan, const int64_t *all, size_t widest) {
   if (s->pieces > 0) return image_bytes(s, plan, s->found.count, all) / (size_t)s->pieces;
   if (plan->context->memory_limit == 0) return PIECE_BYTES;
   const size_t share = plan->context->memory_limit / SHARE_OF_LIMIT;
   if (s->overlap > 1) return 2 * share / (size_t)s->overlap;
-  const size_t wide = PANELS_WORTHWHILE * widest_panel_bytes(s, plan, c);
+  const size_t wide = PANELS_WORTHWHILE * widest;
   return wide < share ? share : wide < 2 * share ? wide : 2 * share;
 }
 
@@ -248,8 +247,9 @@ static sptrsm_status cut_pieces(spti_streamed *s, const sptrsm_plan *plan, const
   const size_t matrix = (size_t)plan->view.nnz * (sptrsm_dtype_bytes(plan->view.dtype) + sizeof(int32_t));
   int64_t all[SPTI_BLOCK_TOTALS] = {0};
   for (int32_t panel = 0; panel < s->found.count; panel++) add_panel(all, s, c, panel);
-  spti_streamed_choose_form(s, plan, all);
-  const size_t most = most_of_piece(s, plan, c, all);
+  const size_t widest = widest_panel_bytes(s, plan, c);
+  spti_streamed_choose_form(s, plan, all, widest);
+  const size_t most = most_of_piece(s, plan, all, widest);
   SPTI_TRY(spti_host_alloc(&s->piece, s->found.count, sizeof *s->piece, "pieces"));
   for (int32_t panel = 0; panel < s->found.count;) {
     spti_streamed_piece *p = &s->piece[s->piece_count++];

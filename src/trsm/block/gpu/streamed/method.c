@@ -26,6 +26,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                {"overlap", &s->overlap, 1, SPTI_GPU_FEED_BUFFERS, NULL},
                                {"packed", &s->packs, 0, 1, NULL}};
   SPTI_TRY(spti_block_parse("block-streamed", &s->set, &s->tile, more, 3, plan->variant));
+  if (plan->view.n == 0) spti_streamed_choose_form(s, plan, (const int64_t[SPTI_BLOCK_TOTALS]){0}, 0);
   SPTI_TRY(spti_streamed_make(s, plan));
   plan->levels = -1;
   return SPTRSM_OK;
@@ -50,7 +51,7 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
            "apart=%d",
            s->piece_count, s->overlap, s->packs, s->largest, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored,
            flagged[1], flagged[0], flagged[2]);
-  info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes;
+  info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes + (size_t)plan->view.n * sizeof *s->row;
 }
 
 /* ---- per-solve state ---- */

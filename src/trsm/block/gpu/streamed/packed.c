@@ -9,15 +9,18 @@
 #include "core/context/team.h"
 #include "trsm/block/gpu/streamed/streamed.h"
 
-/* Tiles are packed where three quarters or less of them and of the near columns are left. The kernels that solve with packed pieces take
- * longer than their copies, unless several of them run at the same time. */
-void spti_streamed_choose_form(spti_streamed *s, const sptrsm_plan *plan, const int64_t *all) {
-  enum { BUFFERS = 3, WORDS_OF_TILE = SPTI_STREAMED_WORDS + 1 };
-  const size_t value = sptrsm_dtype_bytes(plan->view.dtype);
-  const size_t made = (size_t)(all[SPTI_BLOCK_TILES] + all[SPTI_BLOCK_NEAR_TILES]) * SPTI_BLOCK_TILE * value;
-  const size_t packed = (size_t)all[SPTI_BLOCK_TILES] * WORDS_OF_TILE * sizeof(uint32_t) + (size_t)plan->view.nnz * value;
-  if (s->packs < 0) s->packs = packed <= made / 4 * 3;
-  if (s->overlap == 0) s->overlap = s->packs ? BUFFERS : 1;
+/* Tiles are packed where what crosses the bus for tiles and near columns is three quarters of them or less. The kernels that solve with
+ * packed pieces take longer than their copies, unless several of them run at the same time; but their buffers are to leave most of a memory
+ * limit to right-hand sides. */
+void spti_streamed_choose_form(spti_streamed *s, const sptrsm_plan *plan, const int64_t *all, size_t widest) {
+  enum { MOST_BUFFERS = 3, SHARE = 4, WORDS_OF_TILE = SPTI_STREAMED_WORDS + 1 };
+  const size_t value = sptrsm_dtype_bytes(plan->view.dtype), limit = plan->context->memory_limit;
+  const size_t whole = (size_t)(all[SPTI_BLOCK_TILES] + all[SPTI_BLOCK_NEAR_TILES]) * SPTI_BLOCK_TILE * value;
+  const size_t sent = (size_t)all[SPTI_BLOCK_TILES] * WORDS_OF_TILE * sizeof(uint32_t) + (size_t)plan->view.nnz * value;
+  int32_t buffers = MOST_BUFFERS;
+  while (buffers > 1 && limit > 0 && (size_t)buffers * 2 * widest > limit / SHARE) buffers--; /* each holds a piece twice */
+  if (s->packs < 0) s->packs = whole > 0 && sent <= whole / 4 * 3 && (buffers > 1 || s->overlap > 0);
+  if (s->overlap == 0) s->overlap = s->packs ? buffers : 1;
 }
 
 /* What is left out of a piece. */
@@ -73,8 +76,9 @@ static void count_values(void *argument, int64_t piece, int member) {
   spti_streamed_piece *p = &j->s->piece[piece];
   const char *tile = tiles_of(j->s, p, j->value);
   (void)member;
-  p->values = 0;
-  for (int64_t v = 0; v < p->totals[SPTI_BLOCK_TILES] * SPTI_BLOCK_TILE; v++) p->values += is_there(tile + (size_t)v * j->value, j->value);
+  int64_t values = 0;
+  for (int64_t v = 0; v < p->totals[SPTI_BLOCK_TILES] * SPTI_BLOCK_TILE; v++) values += is_there(tile + (size_t)v * j->value, j->value);
+  p->values = values;
 }
 
 /* The pattern decides which entries are missing, so new values take the places of old ones. */

@@ -97,7 +97,6 @@ static void number_panels(spti_block_partition *f, const spti_view *v, const int
   for (int32_t level = 2; level <= f->levels; level++) next[level] += next[level - 1];
   for (int32_t p = 0; p < f->count; p++) {
     const int32_t at = next[level_of[starts[p]]]++;
-    f->level[at] = level_of[starts[p]];
     f->first[at] = p; /* its number in the cut, for now */
   }
   int32_t place = 0;
@@ -126,7 +125,6 @@ static sptrsm_status make(spti_block_partition *out, const spti_view *v, const c
   out->count = cut_panels(c, first);
   out->levels = find_levels(level_of, v, first, out->count);
   SPTI_TRY(spti_host_alloc(&out->first, (int64_t)out->count + 1, sizeof *out->first, "panels"));
-  SPTI_TRY(spti_host_alloc(&out->level, out->count, sizeof *out->level, "levels of panels"));
   SPTI_TRY(spti_host_alloc(&out->line, v->n, sizeof *out->line, "order of rows"));
   SPTI_TRY(spti_host_alloc(&out->place, v->n, sizeof *out->place, "order of rows"));
   SPTI_TRY(spti_host_alloc(&out->entries, (int64_t)v->n + 1, sizeof *out->entries, "order of rows"));
@@ -154,7 +152,6 @@ done:
 
 void spti_block_partition_free(spti_block_partition *f) {
   spti_host_free(f->first);
-  spti_host_free(f->level);
   spti_host_free(f->line);
   spti_host_free(f->place);
   spti_host_free(f->entries);

@@ -9,7 +9,6 @@
 typedef struct {
   int32_t count, levels; /* panels, and levels of panels */
   int32_t *first;        /* [count+1]: first place of each panel */
-  int32_t *level;        /* [count], counted from 1, ascending */
   int32_t *line;         /* [n]: the view's line at each place */
   int32_t *place;        /* [n]: place of each line */
   int64_t *entries;      /* [n+1]: of the lines before each place, diagonals included */
@@ -21,7 +20,7 @@ sptrsm_status spti_block_partition_make(spti_block_partition *out, const spti_vi
 void spti_block_partition_free(spti_block_partition *);
 
 /* The lines at the places [first, end), one after another, each in the order of substitution, as if the view went forward: the columns, by
- * place, and the values. out: as many elements as these lines have entries. */
+ * place, which do not ascend, and the values. out: as many elements as these lines have entries. */
 void spti_block_partition_columns(int32_t *out, const spti_block_partition *, const spti_view *, int32_t first, int32_t end);
 void spti_block_partition_values(void *out, const spti_block_partition *, const spti_view *, int32_t first, int32_t end);
 

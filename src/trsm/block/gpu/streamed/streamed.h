@@ -11,7 +11,6 @@
 /* A run of panels, by level. Its image has the first places of its panels, then the arrays of analysis.h by panels, steps and tiles. */
 typedef struct {
   int32_t panel, count; /* the first panel; panels */
-  int32_t levels;       /* that its panels are in */
   int64_t totals[SPTI_BLOCK_TOTALS];
   size_t at, bytes; /* of the image in spti_streamed.image */
   size_t packed_at, packed_bytes;
@@ -28,7 +27,7 @@ typedef struct {
   spti_block_settings set;
   int32_t tile;    /* right-hand sides of a thread block, or 0 (block.h) */
   int32_t pieces;  /* at least this many; 0: by the room on the device */
-  int32_t overlap; /* pieces whose kernels run at the same time; 0, until they are made: by packs */
+  int32_t overlap; /* pieces whose kernels run at the same time; 0 until the images are made: then chosen by packs */
   spti_block_partition found;
   int32_t *row;               /* device, [n]: row of each place */
   spti_streamed_piece *piece; /* [piece_count] */
@@ -38,19 +37,19 @@ typedef struct {
   size_t largest;                                    /* bytes of the largest piece */
   char *image;                                       /* page-locked */
   size_t bytes;                                      /* of image */
-  int32_t packs;                                     /* images cross the bus packed (packed.c); -1, until they are made: where it pays */
+  int32_t packs;                                     /* images cross the bus packed (packed.c); -1 until they are made: then chosen */
   char *packed;                                      /* page-locked; NULL unless packs */
   size_t packed_bytes, largest_packed, largest_made; /* of packed; of the largest packed image; of what the device makes from one */
   int64_t tiles;                                     /* of all pieces, with those of diagonal blocks */
 } spti_streamed;
 
-/* Makes all but set, tile, pieces and overlap, of plan->view in host memory. On the device it takes the lines and the image of one piece at
- * a time. After a failure, too, call spti_streamed_free. */
+/* Makes all but set, tile and pieces, and what is given of overlap and packs, of plan->view in host memory. On the device it takes the lines
+ * and the image of one piece at a time. After a failure, too, call spti_streamed_free. */
 sptrsm_status spti_streamed_make(spti_streamed *, const sptrsm_plan *);
 sptrsm_status spti_streamed_update(spti_streamed *, const sptrsm_plan *); /* new values, same pattern */
 void spti_streamed_free(spti_streamed *, const sptrsm_plan *);
-/* Chooses overlap and packs where they are not given. all: totals of all panels. */
-void spti_streamed_choose_form(spti_streamed *, const sptrsm_plan *, const int64_t *all);
+/* Chooses overlap and packs where they are not given. all: totals of all panels; widest: bytes of the largest panel. */
+void spti_streamed_choose_form(spti_streamed *, const sptrsm_plan *, const int64_t *all, size_t widest);
 /* Packs the images, which are made, anew. */
 sptrsm_status spti_streamed_pack(spti_streamed *, const sptrsm_plan *);
 /* Queues the unpacking of a piece whose packed image is in a buffer of largest_packed + largest_made bytes: *panels gets its tiles and near
