@@ -43,8 +43,8 @@ typedef struct {
   int64_t tiles;                                     /* of all pieces, with those of diagonal blocks */
 } spti_streamed;
 
-/* Makes all but set, tile and pieces, and what is given of overlap and packs, of plan->view in host memory. On the device it takes the lines
- * and the image of one piece at a time. After a failure, too, call spti_streamed_free. */
+/* Makes all but set, tile and pieces, and what is given of overlap and packs, of plan->view in host memory. The device holds the lines and
+ * the image of one piece at a time. After a failure, too, call spti_streamed_free. */
 sptrsm_status spti_streamed_make(spti_streamed *, const sptrsm_plan *);
 sptrsm_status spti_streamed_update(spti_streamed *, const sptrsm_plan *); /* new values, same pattern */
 void spti_streamed_free(spti_streamed *, const sptrsm_plan *);
