@@ -178,7 +178,10 @@ static sptrsm_status solve_piece(const sptrsm_plan *plan, workspace *w, int32_t 
   spti_block_state piece;
   void *image = spti_gpu_feed_take(&in->stream, w->feed, k);
   spti_streamed_state(&piece, s, plan, &s->piece[k], image);
-  if (s->packs) SPTI_TRY(spti_streamed_unpack(&piece.panels, s, plan, &s->piece[k], image, in->stream));
+  if (s->packs) {
+    const spti_block_values_args arrays = spti_streamed_args(s, plan, &s->piece[k], image);
+    SPTI_TRY(spti_streamed_unpack(&piece.panels, s, plan, &s->piece[k], &arrays, image, in->stream));
+  }
   SPTI_TRY(open_gate(plan, w, k, in));
   return spti_block_solve_panels(&piece, plan, in, between);
 }

@@ -137,8 +137,8 @@ sptrsm_status spti_streamed_pack(spti_streamed *s, const sptrsm_plan *plan) {
 
 /* The near columns are made by the kernel that made those of the image, from the same tiles, inverses and flags. */
 sptrsm_status spti_streamed_unpack(spti_block_panels *panels, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
-                                   void *buffer, void *stream) {
-  spti_block_values_args args = spti_streamed_args(s, plan, p, buffer);
+                                   const spti_block_values_args *arrays, void *buffer, void *stream) {
+  spti_block_values_args args = *arrays;
   const size_t value = sptrsm_dtype_bytes(plan->view.dtype);
   packed in;
   made out;

@@ -53,9 +53,9 @@ void spti_streamed_choose_form(spti_streamed *, const sptrsm_plan *, const int64
 /* Packs the images, which are made, anew. */
 sptrsm_status spti_streamed_pack(spti_streamed *, const sptrsm_plan *);
 /* Queues the unpacking of a piece whose packed image is in a buffer of largest_packed + largest_made bytes: *panels gets its tiles and near
- * columns. */
+ * columns. The arrays are those of spti_streamed_args for that buffer. */
 sptrsm_status spti_streamed_unpack(spti_block_panels *panels, const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *,
-                                   void *buffer, void *stream);
+                                   const spti_block_values_args *arrays, void *buffer, void *stream);
 /* The arrays of a piece whose image lies at `image`. */
 spti_block_values_args spti_streamed_args(const spti_streamed *, const sptrsm_plan *, const spti_streamed_piece *, void *image);
 /* What the solve kernel needs of a piece whose image lies at `image`. */
