@@ -1,6 +1,7 @@
 /* packed.c -- images that leave out what the device can make itself, since the bus is slower than the device's memory: the missing entries
  * of tiles, and the products with the near columns. A packed image is the image up to its near columns and tiles, which are its last two
  * arrays, then which values of tiles are there, where each tile's values begin, and the values. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/base/carve.h"
@@ -68,7 +69,8 @@ static const char *tiles_of(const spti_streamed *s, const spti_streamed_piece *p
 
 typedef struct {
   spti_streamed *s;
-  size_t value; /* bytes */
+  size_t value;     /* bytes */
+  atomic_bool grew; /* a piece has more entries than before */
 } job;
 
 static void count_values(void *argument, int64_t piece, int member) {
@@ -83,7 +85,7 @@ static void count_values(void *argument, int64_t piece, int member) {
 
 /* The pattern decides which entries are missing, so new values take the places of old ones. */
 static void pack_piece(void *argument, int64_t piece, int member) {
-  const job *j = argument;
+  job *j = argument;
   const spti_streamed_piece *p = &j->s->piece[piece];
   const char *tile = tiles_of(j->s, p, j->value);
   char *to = j->s->packed + p->packed_at;
@@ -96,6 +98,10 @@ static void pack_piece(void *argument, int64_t piece, int member) {
   for (int64_t v = 0; v < p->totals[SPTI_BLOCK_TILES] * SPTI_BLOCK_TILE; v++, tile += j->value) {
     if (v % SPTI_BLOCK_TILE == 0) out.start[v / SPTI_BLOCK_TILE] = (int32_t)count;
     if (!is_there(tile, j->value)) continue;
+    if (count == p->values) {
+      atomic_store(&j->grew, true);
+      return;
+    }
     out.there[v / 32] |= (uint32_t)1 << v % 32;
     memcpy(out.value + (size_t)count++ * j->value, tile, j->value);
   }
@@ -128,11 +134,11 @@ static sptrsm_status make_room(job *j, const sptrsm_plan *plan) {
 }
 
 sptrsm_status spti_streamed_pack(spti_streamed *s, const sptrsm_plan *plan) {
-  job j = {s, sptrsm_dtype_bytes(plan->view.dtype)};
+  job j = {.s = s, .value = sptrsm_dtype_bytes(plan->view.dtype)};
   if (s->piece_count == 0) return SPTRSM_OK;
   if (!s->packed) SPTI_TRY(make_room(&j, plan));
   share_out(plan, pack_piece, &j);
-  return SPTRSM_OK;
+  return atomic_load(&j.grew) ? spti_fail(SPTRSM_ERR_INTERNAL, "block-streamed: a piece has more entries than before") : SPTRSM_OK;
 }
 
 /* The near columns are made by the kernel that made those of the image, from the same tiles, inverses and flags. */

@@ -89,21 +89,28 @@ static int32_t find_levels(int32_t *level_of, const spti_view *v, const int32_t 
 
 /* ---- the order ---- */
 
+/* The next panel of a level, and its first place. */
+typedef struct {
+  int32_t panel, place;
+} position;
+
 /* Panels by level. starts [count+1]: first places as they were cut; level_of [n]; next [levels+1]: for use here. */
-static void number_panels(spti_block_partition *f, const spti_view *v, const int32_t *starts, const int32_t *level_of, int32_t *next) {
+static void number_panels(spti_block_partition *f, const spti_view *v, const int32_t *starts, const int32_t *level_of, position *next) {
   memset(next, 0, ((size_t)f->levels + 1) * sizeof *next);
-  for (int32_t p = 0; p < f->count; p++)
-    if (level_of[starts[p]] < f->levels) next[level_of[starts[p]] + 1]++;
-  for (int32_t level = 2; level <= f->levels; level++) next[level] += next[level - 1];
   for (int32_t p = 0; p < f->count; p++) {
-    const int32_t at = next[level_of[starts[p]]]++;
-    f->first[at] = p; /* its number in the cut, for now */
+    if (level_of[starts[p]] == f->levels) continue;
+    position *above = &next[level_of[starts[p]] + 1];
+    above->panel++;
+    above->place += starts[p + 1] - starts[p];
   }
-  int32_t place = 0;
-  for (int32_t at = 0; at < f->count; at++) {
-    const int32_t p = f->first[at];
-    f->first[at] = place;
-    for (int32_t s = starts[p]; s < starts[p + 1]; s++) f->line[place++] = spti_view_line(v, s);
+  for (int32_t level = 2; level <= f->levels; level++) {
+    next[level].panel += next[level - 1].panel;
+    next[level].place += next[level - 1].place;
+  }
+  for (int32_t p = 0; p < f->count; p++) {
+    position *at = &next[level_of[starts[p]]];
+    f->first[at->panel++] = at->place;
+    for (int32_t s = starts[p]; s < starts[p + 1]; s++) f->line[at->place++] = spti_view_line(v, s);
   }
   f->first[f->count] = v->n;
 }
@@ -121,7 +128,7 @@ static void number_lines(spti_block_partition *f, const spti_view *v) {
 
 /* first [(n-1) / least + 2], level_of [n]: for use here. */
 static sptrsm_status make(spti_block_partition *out, const spti_view *v, const cut *c, int32_t *first, int32_t *level_of) {
-  int32_t *next;
+  position *next;
   out->count = cut_panels(c, first);
   out->levels = find_levels(level_of, v, first, out->count);
   SPTI_TRY(spti_host_alloc(&out->first, (int64_t)out->count + 1, sizeof *out->first, "panels"));
