@@ -38,6 +38,8 @@ static void add_figures(json_t *o, const bench_session *s, int index) {
   json_object_set_new(o, "analysis_first_ms", cli_json_number(none * r->analysis_first_ms));
   json_object_set_new(o, "analysis_ms", cli_json_number(none * r->analysis_ms));
   json_object_set_new(o, "view_ms", cli_json_number(none * r->view_ms));
+  json_object_set_new(o, "setup_ms", cli_json_number(no_time * r->setup_ms));
+  json_object_set_new(o, "update_ms", cli_json_number(no_time * r->update_ms));
   json_object_set_new(o, "solve_ms", cli_json_number(no_time * r->solve_ms));
   json_object_set_new(o, "solve_ms_min", cli_json_number(no_time * r->solve_ms_min));
   json_object_set_new(o, "gflops", cli_json_number(no_time * 1e-6 * r->flops / r->solve_ms));

@@ -10,8 +10,9 @@ typedef struct {
   int64_t nrhs;
   int64_t batch; /* items of a batch, solved by one call, which all have the triangle's pattern and numbers; 0: one system */
   int reps;
-  const void *B; /* host, row-major, ld = nrhs; of a batch: those of all items, one behind the other */
-  void *X;       /* host, room for a solution */
+  bool times_setup; /* fill in setup_ms and update_ms */
+  const void *B;    /* host, row-major, ld = nrhs; of a batch: those of all items, one behind the other */
+  void *X;          /* host, room for a solution */
 } bench_case;
 int64_t bench_items(const bench_case *); /* how many systems: at least 1 */
 
@@ -19,6 +20,8 @@ int64_t bench_items(const bench_case *); /* how many systems: at least 1 */
 typedef struct {
   double analysis_first_ms, analysis_ms; /* the first and a repeated analysis: plan and workspace; NaN: not timed */
   double view_ms;                        /* converting the stored format into the one that the method reads; not in the analysis */
+  double setup_ms;                       /* matrix, plan, workspace and first solve, from arrays in the place of the work */
+  double update_ms;                      /* new values and the solve after them; both NaN: not timed */
   double solve_ms, solve_ms_min;         /* median and minimum of the repetitions */
   double flops;                          /* of a solve */
   double g1;                             /* largest componentwise residual over its bound; NaN: not finite */

@@ -176,8 +176,15 @@ static sptrsm_status measure(worker *w, const bench_id *id, bench_result *out) {
   sptrsm_options options;
   sptrsm_status status = make_blocks(w, a->nrhs[id->nrhs]);
   if (status != SPTRSM_OK) return status;
-  bench_case c = {
-      .T = &w->triangle.T, .op = a->ops[id->op], .nrhs = a->nrhs[id->nrhs], .batch = a->batch, .reps = a->reps, .B = w->B, .X = w->X};
+  bench_case c = {.T = &w->triangle.T,
+                  .op = a->ops[id->op],
+                  .nrhs = a->nrhs[id->nrhs],
+                  .batch = a->batch,
+                  .reps = a->reps,
+                  .times_setup = a->table == TABLE_PREPROCESS,
+                  .B = w->B,
+                  .X = w->X};
+  out->setup_ms = out->update_ms = NAN;
   const bool is_peer = bench_is_cusparse(spec, w->place) || bench_is_cublas(spec, w->place);
   if (is_peer && a->batch > 0) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "--batch is measured with methods of the library");
   if (bench_is_cusparse(spec, w->place)) return bench_cusparse(out, &c, w->stream);

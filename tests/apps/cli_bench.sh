@@ -25,7 +25,7 @@ test_bench() {
   # Keys of the first result, in the documented order; times differ from run to run.
   keys=$(sed -n '/"results"/,/}/p' out.json | grep -oE '^ +"[a-z_0-9]+":' | tr -d ' ":' | grep -v results | paste -sd,)
   first=file,group,n,nnz,levels,chain,rows_min,rows_average,rows_max,max_row,matrix_bytes,method,params,chosen,reason,dtype,op,nrhs
-  second=analysis_first_ms,analysis_ms,view_ms,solve_ms,solve_ms_min,gflops,reps,plan_bytes,workspace_bytes,g1,spread,deterministic
+  second=analysis_first_ms,analysis_ms,view_ms,setup_ms,update_ms,solve_ms,solve_ms_min,gflops,reps,plan_bytes,workspace_bytes,g1,spread,deterministic
   equals "$keys" "$first,$second,ratio_cusparse,ratio_baseline,limit_share,limit_by,copy_share,amortised_solves,status"
   result="results 0"
   equals "$(field out.json $result group)" /L
@@ -37,6 +37,7 @@ test_bench() {
   equals "$(field out.json $result method)" serial
   equals "$(field out.json $result deterministic)" true
   equals "$(field out.json $result ratio_cusparse)" null
+  equals "$(field out.json $result setup_ms)" null
   at_most "$(field out.json $result g1)" 1.5
   at_most "$(field out.json $result solve_ms_min)" "$(field out.json $result solve_ms)"
   run sptrsm-bench "$data/add32_splu.h5:/L" --host --nrhs 2 --methods serial --reps 1 --json -
@@ -152,8 +153,10 @@ END
   says "dependency hop"
   equals "$(rows gen)" 0
   at_most 0.01 "$(field limits.json limits copy_gb_s)"
-  run sptrsm-bench gen:D2N5:40,30 --host --table preprocess --nrhs 1 --reps 1
+  run sptrsm-bench gen:D2N5:40,30 --host --table preprocess --nrhs 1 --reps 1 --json preprocess.json
   code 0
+  at_most 1e-9 "$(field preprocess.json results 0 setup_ms)"
+  at_most 1e-9 "$(field preprocess.json results 0 update_ms)"
   says "amortised"
   says "harmonic mean of the repeated analysis"
   run sptrsm-bench gen:D2N5:40,30 --host --table memory --nrhs 4 --reps 1
