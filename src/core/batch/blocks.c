@@ -1,7 +1,7 @@
 /* blocks.c -- checks of the blocks and the run of one call. All that a solve relies on is checked before anything is written: each block by
  * itself and against its partner as in sptrsm_solve, then that no X touches a block of another item.
- * Where all items have one shape and strides, that takes one item and some arithmetic. Otherwise blocks are sorted by address, and those
- * whose ranges of addresses meet are compared. */
+ * Where all items have one shape and strides, that takes one item and some arithmetic. Otherwise blocks are sorted by address, or by place
+ * within a pitch that all have, and those that meet by this are compared. */
 #include <stdlib.h>
 
 #include "core/batch/batch.h"
@@ -105,6 +105,7 @@ static sptrsm_status check_reach(const sptrsm_batch *b, const spti_batch_call *c
 
 typedef struct {
   uintptr_t begin, end; /* addresses */
+  uintptr_t run, pitch; /* bytes of a row of a row-major block, or of a column, and from one to the next */
   int64_t item;
   bool is_X;
 } span;
@@ -123,13 +124,19 @@ static int64_t add_spans(span *out, const sptrsm_batch *b, const spti_batch_call
     const sptrsm_block at = spti_batch_block_of(b, block, i);
     const size_t bytes = spti_block_span(&at);
     if (bytes == 0 || (i != SHARED && !spti_batch_wants(call, i))) continue;
-    out[used++] = (span){.begin = (uintptr_t)at.data, .end = (uintptr_t)at.data + bytes, .item = i, .is_X = block == call->X};
+    const size_t value = sptrsm_dtype_bytes(at.dtype);
+    out[used++] = (span){.begin = (uintptr_t)at.data,
+                         .end = (uintptr_t)at.data + bytes,
+                         .run = (size_t)(at.layout == SPTRSM_ROW_MAJOR ? at.nrhs : at.n) * value,
+                         .pitch = (size_t)at.ld * value,
+                         .item = i,
+                         .is_X = block == call->X};
   }
   return used;
 }
 
 static sptrsm_status compare(const sptrsm_batch *b, const spti_batch_call *call, const span *a, const span *c) {
-  if (a->item == c->item || (!a->is_X && !c->is_X)) return SPTRSM_OK; /* compared already, or both only read */
+  if (a->item == c->item) return SPTRSM_OK; /* compared already */
   const sptrsm_block left = spti_batch_block_of(b, a->is_X ? call->X : call->B, a->item);
   const sptrsm_block right = spti_batch_block_of(b, c->is_X ? call->X : call->B, c->item);
   if (!spti_blocks_overlap(&left, &right)) return SPTRSM_OK;
@@ -140,18 +147,44 @@ static sptrsm_status compare(const sptrsm_batch *b, const spti_batch_call *call,
                    (long long)other->item);
 }
 
-/* Compares each block with those that begin before it and end behind its begin. `open` has their numbers. */
-static sptrsm_status sweep(const sptrsm_batch *b, const spti_batch_call *call, const span *spans, int64_t *open, int64_t count) {
-  int64_t opened = 0;
+/* Blocks side by side in one larger block all meet by their addresses. Where all have one pitch, two that overlap also meet by their places
+ * within it, so these become begin and end if fewer blocks meet by them. */
+static void choose_ranges(span *spans, int64_t count) {
+  uintptr_t lowest = UINTPTR_MAX, highest = 0;
+  const uintptr_t pitch = count > 0 ? spans[0].pitch : 0;
+  double bytes = 0, runs = 0; /* of all: divided by the range that they lie in, how many meet */
   for (int64_t s = 0; s < count; s++) {
-    int64_t kept = 0;
-    for (int64_t o = 0; o < opened; o++) {
-      if (spans[open[o]].end <= spans[s].begin) continue;
-      SPTI_TRY(compare(b, call, &spans[open[o]], &spans[s]));
-      open[kept++] = open[o];
+    if (spans[s].pitch != pitch) return;
+    if (spans[s].begin < lowest) lowest = spans[s].begin;
+    if (spans[s].end > highest) highest = spans[s].end;
+    bytes += (double)(spans[s].end - spans[s].begin);
+    runs += (double)spans[s].run;
+  }
+  if (runs * (double)(highest - lowest) >= bytes * (double)pitch) return;
+  for (int64_t s = 0; s < count; s++) {
+    const uintptr_t at = (spans[s].begin - lowest) % pitch;
+    const bool wraps = at + spans[s].run > pitch;
+    spans[s].begin = wraps ? 0 : at;
+    spans[s].end = wraps ? pitch : at + spans[s].run;
+  }
+}
+
+/* Compares each block with those that begin before it and end behind its begin, of which `open` has the numbers: those of B in its first
+ * half, those of X in the second. A block of B is compared with those of X alone. */
+static sptrsm_status sweep(sptrsm_batch *b, const spti_batch_call *call, const span *spans, int64_t *open, int64_t count) {
+  int64_t opened[2] = {0, 0};
+  for (int64_t s = 0; s < count; s++) {
+    for (int which = spans[s].is_X ? 0 : 1; which < 2; which++) {
+      int64_t *list = open + which * b->count, kept = 0;
+      b->compared += opened[which];
+      for (int64_t o = 0; o < opened[which]; o++) {
+        if (spans[list[o]].end <= spans[s].begin) continue;
+        SPTI_TRY(compare(b, call, &spans[list[o]], &spans[s]));
+        list[kept++] = list[o];
+      }
+      opened[which] = kept;
     }
-    open[kept++] = s;
-    opened = kept;
+    open[spans[s].is_X * b->count + opened[spans[s].is_X]++] = s;
   }
   return SPTRSM_OK;
 }
@@ -183,6 +216,7 @@ static sptrsm_status compare_items(sptrsm_batch *b, const spti_batch_call *call,
   const int64_t of_B = with_B ? add_spans(spans, b, call, call->B) : 0, count = of_B + add_spans(spans + of_B, b, call, call->X);
   const bool strides_hold = !call->X->data_of; /* the X do not meet */
   if (strides_hold && (of_B == 0 || apart(spans, of_B, count))) return SPTRSM_OK;
+  choose_ranges(spans, count);
   bool sorted = true;
   for (int64_t s = 1; s < count && sorted; s++) sorted = spans[s - 1].begin <= spans[s].begin;
   if (!sorted) qsort(spans, (size_t)count, sizeof *spans, compare_begins);
@@ -212,6 +246,7 @@ static sptrsm_status check_place(const sptrsm_batch *b, sptrsm_place place, cons
 }
 
 sptrsm_status spti_batch_check_call(sptrsm_batch *b, const spti_batch_call *call) {
+  b->compared = 0;
   if (call->run->mask) SPTI_TRY(check_place(b, call->run->mask_place, "mask"));
   if (call->run->status) SPTI_TRY(check_place(b, call->run->status_place, "status"));
   if (b->count == 0) return SPTRSM_OK;

@@ -6,6 +6,8 @@
 
 #include <sptrsm_batch.h>
 
+#include "core/batch/batch.h"
+
 #ifndef BATCH_PLACE
 #define BATCH_PLACE SPTRSM_HOST
 #endif
@@ -262,6 +264,72 @@ Test(batch_refusals, of_blocks_between_the_rows_of_another) {
   refuse_solve("item 0: X overlaps X of item 2");
   to[2] = memory + 208;
   accept_solve();
+}
+
+/* Who owns an element: B or X of an item. Returns false if two owners meet, one of them an X of another item. */
+static bool claim(int *owners, const double *base, const void *at, int item, bool is_X) {
+  for (int r = 0; r < ORDER; r++)
+    for (int k = 0; k < NRHS; k++) {
+      int *owner = &owners[(const double *)at - base + r * X.ld + k];
+      const int mine = 2 * item + (is_X ? 2 : 1);
+      if (*owner && (*owner - 1) / 2 != item && (is_X || *owner % 2 == 0)) return false;
+      if (!*owner || is_X) *owner = mine;
+    }
+  return true;
+}
+
+/* Blocks of one leading dimension anywhere in an array, side by side, one behind the other and between each other's rows: the call accepts
+ * those that share no element. */
+Test(batch_refusals, of_random_places) {
+  enum { DRAWS = BATCH_PLACE == SPTRSM_HOST ? 20000 : 1000, WIDTH = 12, ROWS = 24 };
+  uint32_t random = 1;
+  int accepted = 0, refused = 0;
+  static double array[WIDTH * ROWS];
+  void *from[COUNT], *to[COUNT];
+  B.data_of = from, X.data_of = to, B.ld = X.ld = WIDTH;
+  for (int draw = 0; draw < DRAWS; draw++) {
+    int owners[WIDTH * ROWS] = {0};
+    bool good = true;
+    for (int i = 0; i < COUNT; i++)
+      for (int which = 0; which < 2; which++) {
+        random = random * 1664525 + 1013904223;
+        void **at = which ? &to[i] : &from[i];
+        const int row = (int)(random >> 8) % (ROWS - ORDER), step = draw % 2 ? 1 : ORDER, column = (int)(random >> 16) % (WIDTH - NRHS + 1);
+        *at = array + (row / step * step) * WIDTH + (draw % 3 ? column / NRHS * NRHS : column);
+      }
+    if (draw % 4 == 0) memcpy(from, to, sizeof from); /* in place */
+    for (int i = 0; i < COUNT && good; i++) {
+      const ptrdiff_t distance = (double *)to[i] - (double *)from[i];
+      int rows[WIDTH * ROWS] = {0};
+      good = claim(owners, array, from[i], i, false) && claim(owners, array, to[i], i, true);
+      for (int r = 0; r < ORDER && distance != 0; r++) /* B and X of an item are the same, or share nothing */
+        for (int k = 0; k < NRHS; k++) rows[(double *)from[i] - array + r * WIDTH + k] = 1;
+      for (int r = 0; r < ORDER && distance != 0; r++)
+        for (int k = 0; k < NRHS; k++) good = good && !rows[(double *)to[i] - array + r * WIDTH + k];
+    }
+    const sptrsm_status got = solve();
+    cr_assert_eq(got, good ? SPTRSM_OK : SPTRSM_ERR_ARGUMENT, "draw %d: %s, %s", draw, sptrsm_status_name(got), sptrsm_last_error());
+    *(good ? &accepted : &refused) += 1;
+  }
+  cr_assert(accepted > DRAWS / 100 && refused > DRAWS / 100, "%d accepted, %d refused", accepted, refused);
+}
+
+/* Every block by its pointer: their ranges of addresses all meet, but hardly any two of them are looked at. */
+Test(batch_refusals, many_blocks_side_by_side_take_few_comparisons, .disabled = BATCH_PLACE != SPTRSM_HOST) {
+  enum { MANY = 3000 };
+  static double both[ORDER * MANY * 2 * NRHS], behind[MANY * SPAN];
+  static void *from[MANY], *to[MANY], *apart[MANY];
+  values.count = MANY, values.L_stride = values.D_stride = values.D_sub_stride = 0;
+  create();
+  for (int i = 0; i < MANY; i++) from[i] = both + 2 * i * NRHS, to[i] = both + (2 * i + 1) * NRHS, apart[i] = behind + i * SPAN;
+  B.data_of = from, X.data_of = to, B.ld = X.ld = MANY * 2 * NRHS;
+  accept_solve();
+  cr_assert(batch->compared <= 8 * MANY, "%d pairs", (int)batch->compared);
+  to[7] = from[2990];
+  refuse_solve("item 7: X overlaps B of item 2990");
+  X.data_of = apart, X.ld = NRHS;
+  accept_solve();
+  cr_assert(batch->compared <= 8 * MANY, "%d pairs", (int)batch->compared);
 }
 
 /* ---- what is allowed ---- */
