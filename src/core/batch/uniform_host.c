@@ -22,11 +22,15 @@ static int matrix_of(const sptrsm_direct *d, const sptrsm_plan *plan) {
   return plan->matrix == d->matrix[SPTI_PART_U] ? SPTI_PART_U : SPTI_PART_L;
 }
 
+/* The number of a plan's places in s->at; those of L come first. */
+static int places_number(const spti_uniform *s, const sptrsm_plan *plan) {
+  return (matrix_of(s->pattern, plan) << 2) + (plan->op.transpose << 1) + plan->op.conj;
+}
+
 /* For a plan that reads the storage in which the values do not lie: the place of each of its entries. */
 static sptrsm_status need_places(spti_uniform *s, const sptrsm_plan *plan) {
-  const int matrix = matrix_of(s->pattern, plan);
-  const int64_t nnz = plan->view.nnz, *here = s->sources[matrix], *there = storage_of(plan)->source;
-  int64_t **at = &s->at[matrix][plan->op.transpose][plan->op.conj], *of_caller;
+  const int64_t nnz = plan->view.nnz, *here = s->sources[matrix_of(s->pattern, plan)], *there = storage_of(plan)->source;
+  int64_t **at = &s->at[places_number(s, plan)], *of_caller;
   if (here == there || *at) return SPTRSM_OK;
   SPTI_TRY(spti_host_alloc(&of_caller, plan->matrix->caller_nnz, sizeof **at, "places of values"));
   const sptrsm_status status = spti_host_alloc(at, nnz, sizeof **at, "places of values");
@@ -78,6 +82,7 @@ static sptrsm_status create_parts(sptrsm_batch *b, const sptrsm_batch_values *v)
 }
 
 static void choose_columns(sptrsm_batch *b);
+static void fit_columns(sptrsm_batch *b);
 
 enum { WIDE = 8 /* right-hand sides that fill vector registers */ };
 
@@ -109,7 +114,7 @@ static void free_state(sptrsm_batch *b) {
   spti_uniform *s = b->state;
   sptrsm_direct_destroy(s->pattern);
   for (int part = 0; part < SPTI_PARTS; part++) spti_host_free(s->parts[part].val);
-  for (int i = 0; i < 8; i++) spti_host_free(s->at[i >> 2][i >> 1 & 1][i & 1]);
+  for (int i = 0; i < SPTI_UNIFORM_PLACES; i++) spti_host_free(s->at[i]);
   spti_host_free(s->faults);
   spti_host_free(s->panels.data);
   spti_host_free(s);
@@ -134,16 +139,16 @@ static void choose_columns(sptrsm_batch *b) {
   int64_t columns = single ? SINGLE_LEAST : 1;
   while (columns < most && 2 * columns * column <= bytes && (hint == 0 || columns < hint)) columns *= 2;
   if (b->options.panel > 0) columns = b->options.panel < most ? b->options.panel : most;
-  while (columns > 1 && b->options.memory_limit > 0 && (size_t)(columns * column) > b->options.memory_limit) columns /= 2;
   s->columns = (int32_t)columns;
+  fit_columns(b);
 }
 
 /* Room for the values of one matrix of an item, for plans that read them in another order: zero if there is none. */
 static size_t gathered_bytes(const sptrsm_batch *b) {
   const spti_uniform *s = b->state;
   int64_t most = 0;
-  for (int i = 0; i < 8 && s->items == 1; i++)
-    if (s->at[i >> 2][i >> 1 & 1][i & 1] && s->parts[i >> 2].entries > most) most = s->parts[i >> 2].entries;
+  for (int i = 0; i < SPTI_UNIFORM_PLACES && s->items == 1; i++)
+    if (s->at[i] && s->parts[i >> 2].entries > most) most = s->parts[i >> 2].entries;
   return (size_t)most * sptrsm_dtype_bytes(b->dtype);
 }
 
@@ -152,21 +157,43 @@ static size_t thread_bytes(const sptrsm_batch *b) {
   return column_bytes(b) * (size_t)s->columns + gathered_bytes(b);
 }
 
+/* Fewer columns, until one thread keeps to the limit of memory. */
+static void fit_columns(sptrsm_batch *b) {
+  spti_uniform *s = b->state;
+  while (s->columns > 1 && spti_batch_slabs(b, thread_bytes(b)) < 1) s->columns /= 2;
+}
+
 static sptrsm_status need_panels(sptrsm_batch *b) {
   spti_uniform *s = b->state;
+  fit_columns(b);
   const size_t bytes = thread_bytes(b);
   const int slabs = spti_batch_slabs(b, bytes);
   if (slabs < 1)
-    return spti_fail(SPTRSM_ERR_MEMORY, "the workspace of one thread takes %zu bytes, the limit is %zu", bytes, b->options.memory_limit);
+    return spti_fail(SPTRSM_ERR_MEMORY,
+                     "the workspace of one thread takes %zu bytes, the limit is %zu: raise options.memory_limit to that or more", bytes,
+                     b->options.memory_limit);
   return spti_batch_need_panels(&s->panels, bytes, slabs);
 }
 
+static sptrsm_status need_all_places(spti_uniform *s, const spti_pipeline *pipe) {
+  for (int stage = 0; stage < pipe->stage_count; stage++)
+    if (pipe->stages[stage].plan) SPTI_TRY(need_places(s, pipe->stages[stage].plan));
+  return SPTRSM_OK;
+}
+
+/* A system that is refused leaves those that worked before as they were. */
 static sptrsm_status make_pipeline(spti_pipeline *out, sptrsm_batch *b, const spti_system_steps *steps) {
   spti_uniform *s = b->state;
+  const spti_uniform before = *s;
   SPTI_TRY(spti_direct_pipeline(out, s->pattern, steps));
-  for (int stage = 0; stage < out->stage_count; stage++)
-    if (out->stages[stage].plan) SPTI_TRY(need_places(s, out->stages[stage].plan));
-  return need_panels(b);
+  sptrsm_status status = need_all_places(s, out);
+  if (status == SPTRSM_OK) status = need_panels(b);
+  if (status == SPTRSM_OK) return status;
+  for (int i = 0; i < SPTI_UNIFORM_PLACES; i++)
+    if (!before.at[i]) spti_host_free(s->at[i]);
+  memcpy(s->at, before.at, sizeof s->at);
+  s->columns = before.columns;
+  return status;
 }
 
 static sptrsm_status prepare(sptrsm_batch *b, const spti_system_steps *steps) {
@@ -241,7 +268,7 @@ static void run_stage(const uniform_slab *at, const spti_stage *stage) {
     return;
   }
   const int matrix = matrix_of(s->pattern, plan);
-  const int64_t *places = s->at[matrix][plan->op.transpose][plan->op.conj];
+  const int64_t *places = s->at[places_number(s, plan)];
   spti_item_values values = {.items = s->items, .val = spti_uniform_group(b, matrix, at->group), .at = places};
   if (s->items == 1 && places) {
     spti_storage_gather(at->gathered, values.val, places, plan->view.nnz, sptrsm_dtype_bytes(b->dtype));
@@ -318,8 +345,8 @@ static sptrsm_status info(sptrsm_batch_facts *out, const sptrsm_batch *b) {
   out->batch_bytes = sizeof *s + spti_direct_bytes(s->pattern) + (size_t)b->count * sizeof *s->faults;
   for (int part = 0; part < SPTI_PARTS; part++)
     if (s->parts[part].val) out->batch_bytes += spti_uniform_group_bytes(b, part) * (size_t)(s->parts[part].shared ? 1 : s->groups);
-  for (int i = 0; i < 8; i++)
-    if (s->at[i >> 2][i >> 1 & 1][i & 1]) out->batch_bytes += (size_t)s->pattern->matrix[i >> 2]->nnz * sizeof ***s->at[0];
+  for (int i = 0; i < SPTI_UNIFORM_PLACES; i++)
+    if (s->at[i]) out->batch_bytes += (size_t)s->pattern->matrix[i >> 2]->nnz * sizeof *s->at[i];
   out->workspace_bytes = thread_bytes(b);
   out->workspace_bytes *= (size_t)spti_batch_slabs(b, out->workspace_bytes);
   return SPTRSM_OK;

@@ -494,7 +494,28 @@ Test(batch_refusals, limits_of_memory_hold, .disabled = BATCH_PLACE != SPTRSM_HO
   memcpy(memory, before, sizeof memory);
   options.memory_limit = ORDER * 64 - 1;
   create();
-  expect(solve(), SPTRSM_ERR_MEMORY, "the workspace of one thread takes 256 bytes, the limit is 255");
+  expect(solve(), SPTRSM_ERR_MEMORY, "the workspace of one thread takes 256 bytes, the limit is 255: raise options.memory_limit");
+}
+
+static sptrsm_status solve_system(sptrsm_system system) { return sptrsm_batch_solve(batch, system, SPTRSM_N, NULL, &B, &X, &run); }
+
+/* The second triangle's values are gathered behind a thread's panel, which is narrower then. Without room for a single column of it the
+ * system is refused, and the one before works on. */
+Test(batch_refusals, a_limit_leaves_systems_that_worked_as_they_were, .disabled = BATCH_PLACE != SPTRSM_HOST) {
+  sptrsm_batch_facts facts = {.size = sizeof facts};
+  const size_t column = ORDER * sizeof(double), gathered = ENTRIES * sizeof(double);
+  cr_assert_eq(sptrsm_context_set_threads(context, 1), SPTRSM_OK);
+  options.nrhs_hint = 8;
+  for (int room = 0; room < 2; room++) {
+    options.memory_limit = room ? 8 * column : gathered + column - 1;
+    create();
+    cr_assert_eq(solve_system(SPTRSM_SYS_L), SPTRSM_OK, "%s", sptrsm_last_error());
+    const sptrsm_status got = solve_system(SPTRSM_SYS_A);
+    cr_assert_eq(got, room ? SPTRSM_OK : SPTRSM_ERR_MEMORY, "%s", sptrsm_last_error());
+    cr_assert_eq(solve_system(SPTRSM_SYS_L), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_batch_info(&facts, batch), SPTRSM_OK);
+    cr_assert(facts.workspace_bytes > 0 && facts.workspace_bytes <= options.memory_limit, "%zu bytes", facts.workspace_bytes);
+  }
 }
 
 Test(batch_refusals, workspace_does_not_grow_with_items_or_right_hand_sides, .disabled = BATCH_PLACE != SPTRSM_HOST) {
