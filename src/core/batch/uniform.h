@@ -21,9 +21,9 @@ typedef struct {
   spti_uniform_part parts[SPTI_PARTS];
   const int64_t *sources[2]; /* of L and U: positions in the caller's arrays, in the order in which the values lie here; NULL: the same */
   int64_t *at[SPTI_UNIFORM_PLACES]; /* by matrix, transpose and conj, for plans that read another storage: where their entries lie here */
-  int32_t (*faults)[SPTI_PARTS]; /* [count] */
-  int32_t columns;               /* of an item, in a panel */
-  spti_batch_panels panels;      /* behind each there is room for the values of an item, where they have to be gathered */
+  int32_t (*faults)[SPTI_PARTS];    /* [count] */
+  int32_t columns;                  /* of an item, in a panel */
+  spti_batch_panels panels;         /* behind each there is room for the values of an item, where they have to be gathered */
 } spti_uniform;
 
 /* The values of a group; NULL: there are none. */

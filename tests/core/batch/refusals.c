@@ -456,6 +456,17 @@ Test(batch_refusals, singular_items_of_a_uniform_batch_come_and_go) {
   come_and_go();
 }
 
+/* In device memory nobody looks at them before they are stored: the item is at fault, not the call. */
+Test(batch_refusals, blocks_of_D_that_overlap_in_device_memory_are_singular, .disabled = BATCH_PLACE == SPTRSM_HOST) {
+  L.place = SPTRSM_CUDA;
+  D_sub[2 * ORDER] = D_sub[2 * ORDER + 1] = 1;
+  create();
+  expect_item(2, SPTRSM_ERR_SINGULAR, 1);
+  D_sub[2 * ORDER + 1] = 0;
+  change(NULL, NULL, D_sub + 2 * ORDER, NULL);
+  expect_item(2, SPTRSM_OK, -1);
+}
+
 Test(batch_refusals, singular_items_of_a_mixed_batch_come_and_go) {
   sptrsm_factors sets[COUNT];
   sptrsm_sparse T[COUNT];

@@ -1,7 +1,7 @@
 /* batch.c -- uniform and mixed batches on a device, emulated or real: each item against sptrsm_direct on the host, and its bits
  * against those of the item alone. What is drawn: factor sets of all kinds, types, systems and operations, layouts, strides,
- * pointers, widths, masks, singular items, and the size of a group. On a real device (BATCH_ON_GPU) blocks, masks and statuses lie
- * in managed memory. */
+ * pointers, widths, masks, singular items, where matrices and values lie, and the size of a group. On a real device (BATCH_ON_GPU) all
+ * of these lie in managed memory. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -55,8 +55,9 @@ typedef struct {
   bool mixed, keeps_bits;
   sptrsm_dtype dtype;
   int count;
-  int singular; /* an item with a zero on a diagonal, or -1 */
-  int32_t row;  /* where */
+  sptrsm_place place; /* of all matrices and values */
+  int singular;       /* an item with a zero on a diagonal, or -1 */
+  int32_t row;        /* where */
   item_values items[ITEMS_MOST];
   char name[256], method[64];
 } test_batch;
@@ -90,9 +91,11 @@ static void item_factor_set(item_factors *out, const test_batch *t, int item) {
   const factor_set *pattern = pattern_of(t, item);
   out->f = pattern->f;
   out->L = pattern->L.T;
+  out->L.place = t->place;
   out->L.val = v->L;
   out->f.L = &out->L;
   out->U = pattern->U.T;
+  out->U.place = t->place;
   out->U.val = v->U;
   if (out->f.U) out->f.U = &out->U;
   if (out->f.D) out->f.D = v->D;
@@ -112,13 +115,19 @@ static void make_singular(test_batch *t, int item) {
 
 static void draw_batch(test_batch *t, factor_set *f, int r, sptrsm_dtype dtype, draws *d) {
   build_factor_set(f, &recipes[r], dtype);
-  *t =
-      (test_batch){.pattern = f, .dtype = dtype, .count = 1 + below(d, ITEMS_MOST), .keeps_bits = true, .singular = -1, .row = below(d, N)};
+  *t = (test_batch){.pattern = f,
+                    .dtype = dtype,
+                    .count = 1 + below(d, ITEMS_MOST),
+                    .keeps_bits = true,
+                    .place = below(d, 2) ? SPTRSM_CUDA : SPTRSM_HOST,
+                    .singular = -1,
+                    .row = below(d, N)};
+  f->L.T.place = f->U.T.place = t->place;
   for (int i = 0; i < t->count; i++) draw_item(&t->items[i], f, dtype);
   if (below(d, 2)) make_singular(t, below(d, t->count));
 }
 
-static sptrsm_batch_values values_of(const test_batch *t, int first, int count, bool on_device) {
+static sptrsm_batch_values values_of(const test_batch *t, int first, int count) {
   sptrsm_batch_values v;
   sptrsm_batch_values_init(&v);
   const factor_set *f = pattern_of(t, first);
@@ -132,7 +141,6 @@ static sptrsm_batch_values values_of(const test_batch *t, int first, int count, 
   if (f->f.D_sub) v.D_sub = at->D_sub, v.D_sub_stride = stride;
   if (f->f.scale_row) v.scale_row = at->scale_row, v.scale_row_stride = sizeof(item_values) / sizeof(double);
   if (f->f.scale_col) v.scale_col = at->scale_col, v.scale_col_stride = sizeof(item_values) / sizeof(double);
-  (void)on_device; /* the emulated device reads host memory: what counts is the place in the pattern */
   return v;
 }
 
@@ -213,6 +221,7 @@ static void solve_alone(const test_batch *t, const test_blocks *k, const test_ca
     sptrsm_direct *direct;
     if (!is_solved(t, c, i)) continue;
     item_factor_set(&f, t, i);
+    f.L.place = f.U.place = SPTRSM_HOST;
     ok(sptrsm_direct_create(&direct, context, &f.f, NULL), t->name);
     const sptrsm_block B = block_of(&k->b, t, i, SPTRSM_HOST);
     sptrsm_block X = block_of(&k->x, t, i, SPTRSM_HOST);
@@ -297,7 +306,7 @@ static void solve_in_batches_of_one(const test_batch *t, test_blocks *k, const t
   storage *const X = k->X;
   for (int i = 0; i < t->count; i++) {
     sptrsm_batch *one;
-    sptrsm_batch_values v = values_of(t, i, 1, false);
+    sptrsm_batch_values v = values_of(t, i, 1);
     item_factors f;
     const sptrsm_factors *const alone[] = {&f.f};
     if (!is_solved(t, c, i)) continue;
@@ -338,27 +347,29 @@ static void check_call(sptrsm_batch *batch, sptrsm_context *context, test_batch 
 
 /* other: a method that does not solve the items together; NULL: levelset with drawn parameters. */
 static void check_batch(int r, sptrsm_dtype dtype, const char *other, uint64_t seed) {
-  static factor_set pattern;
-  static test_batch t;
+  static factor_set *pattern;
+  static test_batch *drawn;
   static test_blocks k;
   static test_call c;
   draws d = {seed};
+  if (!pattern) pattern = reachable(sizeof *pattern), drawn = reachable(sizeof *drawn);
   if (!k.B) k.B = reachable(sizeof *k.B), k.X = reachable(sizeof *k.X);
   if (!c.mask) c.mask = reachable(ITEMS_MOST), c.status = reachable(ITEMS_MOST * sizeof *c.status);
+  test_batch *const t = drawn;
   sptrsm_context *context;
   sptrsm_batch *batch;
   sptrsm_options options;
   char method[64];
-  draw_batch(&t, &pattern, r, dtype, &d);
+  draw_batch(t, pattern, r, dtype, &d);
   snprintf(method, sizeof method, "levelset:group=%d,threads=%d,panel=%d,shared=%d", 1 << below(&d, 4), 32 << below(&d, 3),
            1 + below(&d, 9), below(&d, 2));
-  if (other) snprintf(method, sizeof method, "%s", other), t.keeps_bits = false;
-  snprintf(t.name, sizeof t.name, "%s, type %d, %d items, %s, seed %d", recipes[r].name, (int)dtype, t.count, method, (int)seed);
+  if (other) snprintf(method, sizeof method, "%s", other), t->keeps_bits = false;
+  snprintf(t->name, sizeof t->name, "%s, type %d, %d items, %s, seed %d", recipes[r].name, (int)dtype, t->count, method, (int)seed);
   sptrsm_options_init(&options);
   options.method = method;
-  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), t.name);
-  const sptrsm_batch_values v = values_of(&t, 0, t.count, false);
-  ok(sptrsm_batch_create_uniform(&batch, context, &pattern.f, &v, &options), t.name);
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), t->name);
+  const sptrsm_batch_values v = values_of(t, 0, t->count);
+  ok(sptrsm_batch_create_uniform(&batch, context, &pattern->f, &v, &options), t->name);
   for (int round = 0; round < 4; round++) {
     c.system = (sptrsm_system)below(&d, SPTRSM_SYS_COUNT);
     c.op = (sptrsm_op)below(&d, 3);
@@ -366,17 +377,17 @@ static void check_batch(int r, sptrsm_dtype dtype, const char *other, uint64_t s
     c.alpha[1] = is_complex(dtype) ? 0.5 : 0;
     if (is_single(dtype)) memcpy(c.alpha, (float[2]){0.75f, is_complex(dtype) ? 0.5f : 0}, sizeof(float[2]));
     if (!recipes[r].has_U) c.system = SPTRSM_SYS_Pt_L;
-    check_call(batch, context, &t, &k, &c, &d);
+    check_call(batch, context, t, &k, &c, &d);
     if (round != 1) continue;
-    const int first = below(&d, t.count), count = 1 + below(&d, t.count - first); /* new values for some items */
-    for (int i = first; i < first + count; i++) draw_item(&t.items[i], &pattern, dtype);
-    if (t.singular >= first && t.singular < first + count) t.singular = -1;
-    const sptrsm_batch_values fresh = values_of(&t, first, count, false);
-    ok(sptrsm_batch_set_values(batch, &fresh), t.name);
+    const int first = below(&d, t->count), count = 1 + below(&d, t->count - first); /* new values for some items */
+    for (int i = first; i < first + count; i++) draw_item(&t->items[i], pattern, dtype);
+    if (t->singular >= first && t->singular < first + count) t->singular = -1;
+    const sptrsm_batch_values fresh = values_of(t, first, count);
+    ok(sptrsm_batch_set_values(batch, &fresh), t->name);
   }
   sptrsm_batch_destroy(batch);
   sptrsm_context_destroy(context);
-  cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", t.name, emulated_gpu_blocks);
+  cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", t->name, emulated_gpu_blocks);
 }
 
 static void check_all(sptrsm_dtype dtype, uint64_t first) {
@@ -388,8 +399,8 @@ static void check_all(sptrsm_dtype dtype, uint64_t first) {
 /* Items of different forms, which need sets of their own. rows > 0: memory has room for panels of that many rows and two columns, so that
  * there are more sets of a form, in the same memory, and panels of few columns. */
 static void check_mixed(sptrsm_dtype dtype, const char *method, int rows, uint64_t seed) {
-  static factor_set patterns[ITEMS_MOST];
-  static test_batch t;
+  static factor_set *patterns;
+  static test_batch *drawn;
   static test_blocks k;
   static test_call c;
   item_factors f[ITEMS_MOST];
@@ -398,25 +409,33 @@ static void check_mixed(sptrsm_dtype dtype, const char *method, int rows, uint64
   sptrsm_context *context;
   sptrsm_batch *batch;
   sptrsm_options options;
+  if (!patterns) patterns = reachable(ITEMS_MOST * sizeof *patterns), drawn = reachable(sizeof *drawn);
   if (!k.B) k.B = reachable(sizeof *k.B), k.X = reachable(sizeof *k.X);
   if (!c.mask) c.mask = reachable(ITEMS_MOST), c.status = reachable(ITEMS_MOST * sizeof *c.status);
-  t = (test_batch){
-      .pattern = patterns, .mixed = true, .dtype = dtype, .count = 1 + below(&d, ITEMS_MOST), .singular = -1, .row = below(&d, N)};
-  snprintf(t.name, sizeof t.name, "mixed, type %d, %d items, %s, room for %d rows, seed %d", (int)dtype, t.count, method, rows, (int)seed);
-  snprintf(t.method, sizeof t.method, "%s", method);
-  t.keeps_bits = strcmp(method, "auto") == 0 || strncmp(method, "gather", 6) == 0;
+  test_batch *const t = drawn;
+  *t = (test_batch){.pattern = patterns,
+                    .mixed = true,
+                    .dtype = dtype,
+                    .count = 1 + below(&d, ITEMS_MOST),
+                    .place = below(&d, 2) ? SPTRSM_CUDA : SPTRSM_HOST,
+                    .singular = -1,
+                    .row = below(&d, N)};
+  snprintf(t->name, sizeof t->name, "mixed, type %d, %d items, %s, room for %d rows, seed %d", (int)dtype, t->count, method, rows,
+           (int)seed);
+  snprintf(t->method, sizeof t->method, "%s", method);
+  t->keeps_bits = strcmp(method, "auto") == 0 || strncmp(method, "gather", 6) == 0;
   const int kinds = 1 + below(&d, 3), kind = below(&d, RECIPES);
-  for (int i = 0; i < t.count; i++) {
+  for (int i = 0; i < t->count; i++) {
     build_factor_set(&patterns[i], &recipes[(kind + i % kinds) % RECIPES], dtype);
-    draw_item(&t.items[i], &patterns[i], dtype);
+    draw_item(&t->items[i], &patterns[i], dtype);
   }
-  if (below(&d, 2)) make_singular(&t, below(&d, t.count));
-  for (int i = 0; i < t.count; i++) item_factor_set(&f[i], &t, i), items[i] = &f[i].f;
+  if (below(&d, 2)) make_singular(t, below(&d, t->count));
+  for (int i = 0; i < t->count; i++) item_factor_set(&f[i], t, i), items[i] = &f[i].f;
   sptrsm_options_init(&options);
   options.method = method;
   if (rows) options.panel = 2, options.memory_limit = (size_t)rows * 4 * 2 * sptrsm_dtype_bytes(dtype) + 64;
-  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), t.name);
-  ok(sptrsm_batch_create_mixed(&batch, context, items, t.count, &options), t.name);
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), t->name);
+  ok(sptrsm_batch_create_mixed(&batch, context, items, t->count, &options), t->name);
   bool has_U = true;
   for (int i = 0; i < kinds; i++) has_U = has_U && recipes[(kind + i) % RECIPES].has_U;
   for (int round = 0; round < 3; round++) {
@@ -425,16 +444,16 @@ static void check_mixed(sptrsm_dtype dtype, const char *method, int rows, uint64
     c.alpha[0] = 0.75;
     c.alpha[1] = is_complex(dtype) ? 0.5 : 0;
     if (is_single(dtype)) memcpy(c.alpha, (float[2]){0.75f, is_complex(dtype) ? 0.5f : 0}, sizeof(float[2]));
-    check_call(batch, context, &t, &k, &c, &d);
-    const int fresh = below(&d, t.count);
-    draw_item(&t.items[fresh], &patterns[fresh], dtype);
-    if (fresh == t.singular) t.singular = -1;
-    const sptrsm_batch_values v = values_of(&t, fresh, 1, false);
-    ok(sptrsm_batch_set_values(batch, &v), t.name);
+    check_call(batch, context, t, &k, &c, &d);
+    const int fresh = below(&d, t->count);
+    draw_item(&t->items[fresh], &patterns[fresh], dtype);
+    if (fresh == t->singular) t->singular = -1;
+    const sptrsm_batch_values v = values_of(t, fresh, 1);
+    ok(sptrsm_batch_set_values(batch, &v), t->name);
   }
   sptrsm_batch_destroy(batch);
   sptrsm_context_destroy(context);
-  cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", t.name, emulated_gpu_blocks);
+  cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", t->name, emulated_gpu_blocks);
 }
 
 static void check_all_mixed(sptrsm_dtype dtype, uint64_t first) {
@@ -442,6 +461,61 @@ static void check_all_mixed(sptrsm_dtype dtype, uint64_t first) {
   for (uint64_t m = 0; m < sizeof methods / sizeof *methods; m++)
     for (uint64_t copy = 0; copy < 2; copy++) check_mixed(dtype, methods[m], 0, first + 10 * m + copy);
   for (uint64_t copy = 0; copy < 4; copy++) check_mixed(dtype, copy == 3 ? "block" : methods[copy % 2], 2 * N, first + 5 + 10 * copy);
+}
+
+/* Rows of many more entries than a thread takes at once. */
+static void check_long_rows(sptrsm_dtype dtype) {
+  enum { ORDER = 80, ENTRIES = ORDER * (ORDER + 1) / 2, ITEMS = 3 };
+  static double values[ITEMS * ENTRIES * 2], B[ITEMS * ORDER * 2], X[ITEMS * ORDER * 2], expected[ORDER * 2];
+  static int64_t ptr[ORDER + 1];
+  static int32_t idx[ENTRIES];
+  sptrsm_context *context, *host;
+  sptrsm_batch *batch;
+  for (int64_t i = 0, p = 0; i < ORDER; ptr[++i] = p)
+    for (int32_t j = 0; j <= i; j++, p++) {
+      idx[p] = j;
+      for (int64_t item = 0; item < ITEMS; item++)
+        put(values, item * ENTRIES + p, dtype, j == i ? 8 + number(dtype) : number(dtype) / ORDER);
+    }
+  for (int64_t e = 0; e < ITEMS * ORDER; e++) put(B, e, dtype, number(dtype));
+  sptrsm_sparse L = {.dtype = dtype, .n = ORDER, .ptr = ptr, .idx = idx, .val = values};
+  sptrsm_factors f;
+  sptrsm_batch_values v;
+  sptrsm_batch_block b, x;
+  sptrsm_factors_init(&f);
+  sptrsm_batch_values_init(&v);
+  sptrsm_batch_block_init(&b);
+  f.L = &L, v.count = ITEMS, v.L = values, v.L_stride = ENTRIES;
+  b.dtype = dtype, b.data = B, b.ld = b.nrhs = 1, b.stride = ORDER;
+  x = b, x.data = X;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "long rows");
+  ok(sptrsm_context_create(&host, SPTRSM_HOST, 0, NULL), "long rows");
+  ok(sptrsm_batch_create_uniform(&batch, context, &f, &v, NULL), "long rows");
+  for (int op = SPTRSM_N; op <= SPTRSM_C; op++) {
+    ok(sptrsm_batch_solve(batch, SPTRSM_SYS_L, (sptrsm_op)op, NULL, &b, &x, NULL), "long rows");
+    for (int64_t item = 0; item < ITEMS; item++) {
+      const int64_t bytes = (int64_t)sptrsm_dtype_bytes(dtype);
+      sptrsm_direct *direct;
+      sptrsm_block from = {.data = (char *)B + item * ORDER * bytes, .ld = 1, .n = ORDER, .nrhs = 1, .dtype = dtype}, to = from;
+      L.val = (char *)values + item * ENTRIES * bytes;
+      to.data = expected;
+      ok(sptrsm_direct_create(&direct, host, &f, NULL), "long rows");
+      ok(sptrsm_direct_solve(direct, SPTRSM_SYS_L, (sptrsm_op)op, NULL, &from, &to), "long rows");
+      sptrsm_direct_destroy(direct);
+      for (int64_t i = 0; i < ORDER; i++) {
+        const double complex wanted = get(expected, i, dtype), got = get(X, item * ORDER + i, dtype);
+        cr_assert(cabs(wanted - got) <= (is_single(dtype) ? 1e-5 : 1e-13), "type %d, op %d, item %d: row %d has %g, not %g", (int)dtype, op,
+                  (int)item, (int)i, creal(got), creal(wanted));
+      }
+    }
+  }
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  sptrsm_context_destroy(host);
+}
+
+Test(uniform, long_rows) {
+  for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++) check_long_rows((sptrsm_dtype)t);
 }
 
 #ifndef BATCH_ON_GPU
