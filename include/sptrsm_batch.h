@@ -66,7 +66,7 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_values(sptrsm_batch *, const sptrsm_ba
 
 /* What became of an item. */
 typedef struct {
-  int32_t status; /* sptrsm_status: OK, SINGULAR, or DEVICE if a dependency never arrived */
+  int32_t status; /* sptrsm_status: OK or SINGULAR */
   int32_t row;    /* row of the triangle, of D or of a scaling at fault, else -1 */
 } sptrsm_item_status;
 /* The item as its values left it: OK or SINGULAR. */

@@ -211,7 +211,7 @@ void sptrsm_batch_destroy(sptrsm_batch *b) {
   if (b->state) b->engine->free(b);
   spti_host_free(b->n_of);
   spti_host_free(b->items);
-  spti_host_free(b->spans);
+  spti_host_free(b->claims);
   spti_batch_free_originals(b);
   sptrsm_context_destroy(b->context);
   spti_host_free(b);

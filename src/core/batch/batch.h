@@ -6,6 +6,7 @@
 
 #include <sptrsm_batch.h>
 
+#include "core/base/overlap.h"
 #include "core/direct/direct.h"
 #include "core/direct/systems.h"
 #include "core/refine/refine.h"
@@ -29,7 +30,7 @@ struct sptrsm_batch {
   sptrsm_options options;      /* op is N */
   char method[96];             /* what options.method points to */
   sptrsm_item_status *items;   /* [count], as the values left them; the engine fills it in `create` and `set_values`, or in `look` */
-  void *spans;                 /* what blocks.c needs to compare blocks, allocated once */
+  spti_claim *claims;          /* what blocks.c needs to compare blocks, allocated once */
   int64_t compared;            /* pairs of blocks that the latest call has looked at, for tests */
   spti_original *originals;    /* [count]: matrices of the items, NULL: none was given. These three are of errors.c */
   void *tables[2];             /* on a device: spti_residual_lines of all items, by orientation, or NULL */

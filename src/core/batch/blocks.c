@@ -1,9 +1,6 @@
 /* blocks.c -- checks of the blocks and the run of one call. All that a solve relies on is checked before anything is written: each block by
  * itself and against its partner as in sptrsm_solve, then that no X touches a block of another item.
- * Where all items have one shape and strides, that takes one item and some arithmetic. Otherwise blocks are sorted by address, or by place
- * within a pitch that all have, and those that meet by this are compared. */
-#include <stdlib.h>
-
+ * Where all items have one shape and strides, that takes one item and some arithmetic; otherwise core/base/overlap.h compares them. */
 #include "core/batch/batch.h"
 #include "core/context/alloc.h"
 #include "core/context/gpu.h"
@@ -103,90 +100,24 @@ static sptrsm_status check_reach(const sptrsm_batch *b, const spti_batch_call *c
 
 /* ---- blocks of different items ---- */
 
-typedef struct {
-  uintptr_t begin, end; /* addresses */
-  uintptr_t run, pitch; /* bytes of a row of a row-major block, or of a column, and from one to the next */
-  int64_t item;
-  bool is_X;
-} span;
-
-static int compare_begins(const void *left, const void *right) {
-  const span *a = left, *b = right;
-  return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
 enum { SHARED = -1 }; /* the item of a B that all items read */
 
-static int64_t add_spans(span *out, const sptrsm_batch *b, const spti_batch_call *call, const sptrsm_batch_block *block) {
+static int64_t add_claims(spti_claim *out, const sptrsm_batch *b, const spti_batch_call *call, const sptrsm_batch_block *block) {
   int64_t used = 0;
   const bool shared = block == call->B && is_regular(b, block) && block->stride == 0 && b->count > 1;
   for (int64_t i = shared ? SHARED : 0; i < (shared ? 0 : b->count); i++) {
     const sptrsm_block at = spti_batch_block_of(b, block, i);
-    const size_t bytes = spti_block_span(&at);
-    if (bytes == 0 || (i != SHARED && !spti_batch_wants(call, i))) continue;
-    const size_t value = sptrsm_dtype_bytes(at.dtype);
-    out[used++] = (span){.begin = (uintptr_t)at.data,
-                         .end = (uintptr_t)at.data + bytes,
-                         .run = (size_t)(at.layout == SPTRSM_ROW_MAJOR ? at.nrhs : at.n) * value,
-                         .pitch = (size_t)at.ld * value,
-                         .item = i,
-                         .is_X = block == call->X};
+    if (spti_block_span(&at) == 0 || (i != SHARED && !spti_batch_wants(call, i))) continue;
+    out[used++] = spti_claim_of(&at, i, block == call->X);
   }
   return used;
 }
 
-static sptrsm_status compare(const sptrsm_batch *b, const spti_batch_call *call, const span *a, const span *c) {
-  if (a->item == c->item) return SPTRSM_OK; /* compared already */
-  const sptrsm_block left = spti_batch_block_of(b, a->is_X ? call->X : call->B, a->item);
-  const sptrsm_block right = spti_batch_block_of(b, c->is_X ? call->X : call->B, c->item);
-  if (!spti_blocks_overlap(&left, &right)) return SPTRSM_OK;
-  const span *X = a->is_X ? a : c, *other = a->is_X ? c : a;
+static sptrsm_status fail_by(const spti_claim *X, const spti_claim *other) {
   if (other->item == SHARED)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "item %lld: X overlaps B, which all items read (its stride is 0)", (long long)X->item);
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "item %lld: X overlaps %s of item %lld", (long long)X->item, other->is_X ? "X" : "B",
+  return spti_fail(SPTRSM_ERR_ARGUMENT, "item %lld: X overlaps %s of item %lld", (long long)X->item, other->is_written ? "X" : "B",
                    (long long)other->item);
-}
-
-/* Blocks side by side in one larger block all meet by their addresses. Where all have one pitch, two that overlap also meet by their places
- * within it, so these become begin and end if fewer blocks meet by them. */
-static void choose_ranges(span *spans, int64_t count) {
-  uintptr_t lowest = UINTPTR_MAX, highest = 0;
-  const uintptr_t pitch = count > 0 ? spans[0].pitch : 0;
-  double bytes = 0, runs = 0; /* of all: divided by the range that they lie in, how many meet */
-  for (int64_t s = 0; s < count; s++) {
-    if (spans[s].pitch != pitch) return;
-    if (spans[s].begin < lowest) lowest = spans[s].begin;
-    if (spans[s].end > highest) highest = spans[s].end;
-    bytes += (double)(spans[s].end - spans[s].begin);
-    runs += (double)spans[s].run;
-  }
-  if (runs * (double)(highest - lowest) >= bytes * (double)pitch) return;
-  for (int64_t s = 0; s < count; s++) {
-    const uintptr_t at = (spans[s].begin - lowest) % pitch;
-    const bool wraps = at + spans[s].run > pitch;
-    spans[s].begin = wraps ? 0 : at;
-    spans[s].end = wraps ? pitch : at + spans[s].run;
-  }
-}
-
-/* Compares each block with those that begin before it and end behind its begin, of which `open` has the numbers: those of B in its first
- * half, those of X in the second. A block of B is compared with those of X alone. */
-static sptrsm_status sweep(sptrsm_batch *b, const spti_batch_call *call, const span *spans, int64_t *open, int64_t count) {
-  int64_t opened[2] = {0, 0};
-  for (int64_t s = 0; s < count; s++) {
-    for (int which = spans[s].is_X ? 0 : 1; which < 2; which++) {
-      int64_t *list = open + which * b->count, kept = 0;
-      b->compared += opened[which];
-      for (int64_t o = 0; o < opened[which]; o++) {
-        if (spans[list[o]].end <= spans[s].begin) continue;
-        SPTI_TRY(compare(b, call, &spans[list[o]], &spans[s]));
-        list[kept++] = list[o];
-      }
-      opened[which] = kept;
-    }
-    open[spans[s].is_X * b->count + opened[spans[s].is_X]++] = s;
-  }
-  return SPTRSM_OK;
 }
 
 /* Is each X the B of its item? Then what holds among the X holds for both. */
@@ -199,28 +130,25 @@ static bool in_place(const sptrsm_batch *b, const spti_batch_call *call) {
 }
 
 /* Do all addresses of B lie in front of or behind those of X? */
-static bool apart(const span *spans, int64_t of_B, int64_t count) {
+static bool apart(const spti_claim *claims, int64_t of_B, int64_t count) {
   uintptr_t begin[2] = {UINTPTR_MAX, UINTPTR_MAX}, end[2] = {0, 0};
-  for (int64_t s = 0; s < count; s++) {
-    const int which = s >= of_B;
-    if (spans[s].begin < begin[which]) begin[which] = spans[s].begin;
-    if (spans[s].end > end[which]) end[which] = spans[s].end;
+  for (int64_t c = 0; c < count; c++) {
+    const int which = c >= of_B;
+    if (claims[c].begin < begin[which]) begin[which] = claims[c].begin;
+    if (claims[c].end > end[which]) end[which] = claims[c].end;
   }
   return end[0] <= begin[1] || end[1] <= begin[0];
 }
 
 static sptrsm_status compare_items(sptrsm_batch *b, const spti_batch_call *call, bool with_B) {
-  if (!b->spans) SPTI_TRY(spti_host_alloc(&b->spans, 2 * b->count, sizeof(span) + sizeof(int64_t), "addresses of blocks"));
-  span *spans = b->spans;
-  int64_t *open = (int64_t *)(spans + 2 * b->count);
-  const int64_t of_B = with_B ? add_spans(spans, b, call, call->B) : 0, count = of_B + add_spans(spans + of_B, b, call, call->X);
+  const int64_t most = 2 * b->count;
+  if (!b->claims) SPTI_TRY(spti_host_alloc(&b->claims, most, sizeof *b->claims + 2 * sizeof(int64_t), "blocks of the items"));
+  const spti_claim *pair[2];
+  const int64_t of_B = with_B ? add_claims(b->claims, b, call, call->B) : 0, count = of_B + add_claims(b->claims + of_B, b, call, call->X);
   const bool strides_hold = !call->X->data_of; /* the X do not meet */
-  if (strides_hold && (of_B == 0 || apart(spans, of_B, count))) return SPTRSM_OK;
-  choose_ranges(spans, count);
-  bool sorted = true;
-  for (int64_t s = 1; s < count && sorted; s++) sorted = spans[s - 1].begin <= spans[s].begin;
-  if (!sorted) qsort(spans, (size_t)count, sizeof *spans, compare_begins);
-  return sweep(b, call, spans, open, count);
+  if (strides_hold && (of_B == 0 || apart(b->claims, of_B, count))) return SPTRSM_OK;
+  if (!spti_find_overlap(pair, b->claims, count, (int64_t *)(b->claims + most), &b->compared)) return SPTRSM_OK;
+  return fail_by(pair[0], pair[1]);
 }
 
 /* The ranges of all B and of all X at strides lie apart: the usual case, which takes no list. */

@@ -87,6 +87,11 @@ static sptrsm_status check_item(const sptrsm_batch *b, const spti_batch_call *ca
                      "run: berr of item %lld needs the matrix that its factors were made from: call "
                      "sptrsm_batch_set_original, or leave the item out by a mask in host memory",
                      (long long)item);
+  const sptrsm_block berr = {
+      .data = call->run->berr, .ld = b->count, .n = 1, .nrhs = b->count, .dtype = SPTRSM_F64, .place = call->X->place};
+  if (spti_blocks_overlap(&berr, &X) || spti_blocks_overlap(&berr, &B))
+    return spti_fail(SPTRSM_ERR_ARGUMENT, "run: berr overlaps %s of item %lld", spti_blocks_overlap(&berr, &X) ? "X" : "B",
+                     (long long)item);
   if (B.data == X.data && B.n > 0 && B.nrhs > 0)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "run: berr of item %lld needs B after the solve: X must be another block", (long long)item);
   return SPTRSM_OK;

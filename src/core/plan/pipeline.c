@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/base/overlap.h"
 #include "core/context/alloc.h"
 #include "core/context/trace.h"
 #include "core/plan/method.h"
@@ -36,27 +37,6 @@ sptrsm_status spti_block_check(const sptrsm_block *block, const sptrsm_context *
 static sptrsm_status check_block(const spti_pipeline *pipe, const sptrsm_block *block, const char *name) {
   if (block->n != pipe->n) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has %d rows, the matrix has order %d", name, block->n, pipe->n);
   return spti_block_check(block, pipe->context, pipe->dtype, name);
-}
-
-size_t spti_block_span(const sptrsm_block *b) {
-  int64_t vectors = b->layout == SPTRSM_ROW_MAJOR ? b->n : b->nrhs, length = b->layout == SPTRSM_ROW_MAJOR ? b->nrhs : b->n;
-  return vectors > 0 && length > 0 ? (size_t)((vectors - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype) : 0;
-}
-
-/* Are these different columns of one larger row-major block, or different rows of one column-major block? They have the same ld then, and
- * each lies in the padding of the other. `low` begins at the lower address. */
-static bool lie_side_by_side(const sptrsm_block *low, const sptrsm_block *high) {
-  const bool rows = low->layout == SPTRSM_ROW_MAJOR;
-  const size_t bytes = sptrsm_dtype_bytes(low->dtype), distance = (uintptr_t)high->data - (uintptr_t)low->data;
-  if (low->layout != high->layout || low->ld != high->ld || distance % bytes != 0) return false;
-  const int64_t shift = (int64_t)(distance / bytes) % low->ld, lower = rows ? low->nrhs : low->n, higher = rows ? high->nrhs : high->n;
-  return shift >= lower && shift + higher <= low->ld;
-}
-
-bool spti_blocks_overlap(const sptrsm_block *a, const sptrsm_block *b) {
-  const sptrsm_block *low = (uintptr_t)a->data <= (uintptr_t)b->data ? a : b, *high = low == a ? b : a;
-  if (a->place != b->place || spti_block_span(a) == 0 || spti_block_span(b) == 0) return false;
-  return (uintptr_t)low->data + spti_block_span(low) > (uintptr_t)high->data && !lie_side_by_side(low, high);
 }
 
 static sptrsm_status check_overlap(const sptrsm_block *B, const sptrsm_block *X) {

@@ -79,10 +79,6 @@ sptrsm_status spti_block_check(const sptrsm_block *, const sptrsm_context *, spt
 /* Widths that fill vector registers: 1, 2, 4 or a multiple of 8, unless the panel is narrower. */
 int32_t spti_padded_width(int32_t width, int32_t panel);
 
-size_t spti_block_span(const sptrsm_block *); /* bytes from its first element to the end of its last one; 0 without elements */
-/* Do two blocks of one type have elements in common? Both have passed the checks of a pipeline. */
-bool spti_blocks_overlap(const sptrsm_block *, const sptrsm_block *);
-
 /* Checks B and X against order, type and place of the pipeline, and against each other. Reads context, dtype and n of the pipeline. */
 sptrsm_status spti_pipeline_check(const spti_pipeline *, const sptrsm_block *B, const sptrsm_block *X);
 

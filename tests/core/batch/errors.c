@@ -145,6 +145,20 @@ static void try_batch(int r, sptrsm_dtype t, bool uniform) {
   }
 }
 
+Test(batch_errors, must_not_lie_in_the_blocks, .disabled = DIRECT_PLACE != SPTRSM_HOST) {
+  create_batch(0, SPTRSM_F64, true);
+  for (int i = 0; i < ITEMS; i++) OK(sptrsm_batch_set_original(batch, i, &matrices[i].A));
+  init_blocks(SPTRSM_F64, SPTRSM_ROW_MAJOR);
+  for (int which = 0; which < 2; which++) {
+    char text[64];
+    double *data = which ? X_data : B_data;
+    run.berr = data + 2 * SPAN + 3;
+    snprintf(text, sizeof text, "run: berr overlaps %s of item 2", which ? "X" : "B");
+    cr_assert_eq(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), text), "\"%s\" lacks \"%s\"", sptrsm_last_error(), text);
+  }
+}
+
 Test(batch_errors, of_items_are_those_of_items_alone) {
   for (int r = 0; r < RECIPES; r++)
     for (int t = SPTRSM_F32; t <= SPTRSM_C128; t++)

@@ -234,6 +234,31 @@ Test(schur_refusals, many) {
   sptrsm_schur_destroy(s);
 }
 
+static double shared[200];
+
+Test(schur_refusals, blocks_that_overlap) {
+  sptrsm_block dense = {shared, 3, N, 3, SPTRSM_F64, SPTRSM_ROW_MAJOR, SPTRSM_HOST}, S[2];
+  for (int i = 0; i < 2; i++) S[i] = (sptrsm_block){shared + 60 + 9 * i, 3, 3, 3, SPTRSM_F64, SPTRSM_ROW_MAJOR, SPTRSM_HOST};
+  for (int k = 0; k < 200; k++) shared[k] = k % 5;
+  sptrsm_schur *sparse = create();
+  sptrsm_schur_columns_init(&B);
+  B.dense = &dense;
+  sptrsm_schur *s = create(), *items[2] = {sparse, s};
+  S[0].data = shared + 3 * N - 1;
+  expect(sptrsm_schur_solve(s, &S[0]), SPTRSM_ERR_ARGUMENT, "S overlaps dense B, which is read while S is written");
+  expect(sptrsm_schur_solve_many(items, 2, S), SPTRSM_ERR_ARGUMENT, "item 0: S overlaps dense B of item 1");
+  S[0].data = (double *)S[1].data + 8;
+  expect(sptrsm_schur_solve_many(items, 2, S), SPTRSM_ERR_ARGUMENT, "item 1: S overlaps S of item 0");
+  for (int k = 0; k < 200; k++) cr_assert(shared[k] == k % 5, "element %d was written", k);
+  S[0].data = (double *)S[1].data + 9;
+  cr_assert_eq(sptrsm_schur_solve_many(items, 2, S), SPTRSM_OK, "%s", sptrsm_last_error());
+  S[0].data = (double *)S[1].data + 3; /* side by side */
+  S[0].ld = S[1].ld = 6;
+  cr_assert_eq(sptrsm_schur_solve_many(items, 2, S), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_schur_destroy(sparse);
+  sptrsm_schur_destroy(s);
+}
+
 Test(schur_refusals, new_values) {
   sptrsm_schur *s = create();
   expect(sptrsm_schur_set_values(NULL, val, NULL), SPTRSM_ERR_ARGUMENT, "schur is NULL");

@@ -1,0 +1,92 @@
+/* overlap.c -- see overlap.h. */
+#include "core/base/overlap.h"
+
+#include <stdlib.h>
+
+/* ---- two blocks ---- */
+
+static int64_t run_of(const sptrsm_block *b) { return b->layout == SPTRSM_ROW_MAJOR ? b->nrhs : b->n; } /* elements without a gap */
+
+size_t spti_block_span(const sptrsm_block *b) {
+  const int64_t vectors = b->layout == SPTRSM_ROW_MAJOR ? b->n : b->nrhs, length = run_of(b);
+  return vectors > 0 && length > 0 ? (size_t)((vectors - 1) * b->ld + length) * sptrsm_dtype_bytes(b->dtype) : 0;
+}
+
+/* Are these different columns of one larger row-major block, or different rows of one column-major block? They have the same ld then, and
+ * each lies in the padding of the other. `low` begins at the lower address. */
+static bool lie_side_by_side(const sptrsm_block *low, const sptrsm_block *high) {
+  const size_t bytes = sptrsm_dtype_bytes(low->dtype), distance = (uintptr_t)high->data - (uintptr_t)low->data;
+  if (low->layout != high->layout || low->ld != high->ld || distance % bytes != 0) return false;
+  const int64_t shift = (int64_t)(distance / bytes) % low->ld;
+  return shift >= run_of(low) && shift + run_of(high) <= low->ld;
+}
+
+bool spti_blocks_overlap(const sptrsm_block *a, const sptrsm_block *b) {
+  const sptrsm_block *low = (uintptr_t)a->data <= (uintptr_t)b->data ? a : b, *high = low == a ? b : a;
+  if (a->place != b->place || spti_block_span(a) == 0 || spti_block_span(b) == 0) return false;
+  return (uintptr_t)low->data + spti_block_span(low) > (uintptr_t)high->data && !lie_side_by_side(low, high);
+}
+
+/* ---- many blocks ---- */
+
+spti_claim spti_claim_of(const sptrsm_block *block, int64_t item, bool is_written) {
+  const uintptr_t begin = (uintptr_t)block->data;
+  return (spti_claim){.block = *block, .item = item, .is_written = is_written, .begin = begin, .end = begin + spti_block_span(block)};
+}
+
+/* Blocks side by side in one larger block all meet by their addresses. Where all have one pitch, two that overlap also meet by their places
+ * within it, so these become begin and end if fewer blocks meet by them. */
+static void choose_ranges(spti_claim *claims, int64_t count, size_t value) {
+  uintptr_t lowest = UINTPTR_MAX, highest = 0;
+  const uintptr_t pitch = (size_t)claims[0].block.ld * value;
+  double bytes = 0, runs = 0; /* of all: divided by the range that they lie in, how many meet */
+  for (int64_t c = 0; c < count; c++) {
+    if (claims[c].block.ld != claims[0].block.ld) return;
+    if (claims[c].begin < lowest) lowest = claims[c].begin;
+    if (claims[c].end > highest) highest = claims[c].end;
+    bytes += (double)(claims[c].end - claims[c].begin);
+    runs += (double)run_of(&claims[c].block) * (double)value;
+  }
+  if (runs * (double)(highest - lowest) >= bytes * (double)pitch) return;
+  for (int64_t c = 0; c < count; c++) {
+    const uintptr_t at = (claims[c].begin - lowest) % pitch, run = (size_t)run_of(&claims[c].block) * value;
+    const bool wraps = at + run > pitch;
+    claims[c].begin = wraps ? 0 : at;
+    claims[c].end = wraps ? pitch : at + run;
+  }
+}
+
+static int compare_begins(const void *left, const void *right) {
+  const spti_claim *a = left, *b = right;
+  return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* Compares each block with those that begin before it and end behind its begin. `open` has the numbers of such blocks: those that are only
+ * read in its first half, the others in the second. A block that is read is compared with the others alone. */
+bool spti_find_overlap(const spti_claim *pair[2], spti_claim *claims, int64_t count, int64_t *open, int64_t *compared) {
+  int64_t opened[2] = {0, 0};
+  bool sorted = true;
+  *compared = 0;
+  if (count > 0) choose_ranges(claims, count, sptrsm_dtype_bytes(claims[0].block.dtype));
+  for (int64_t c = 1; c < count && sorted; c++) sorted = claims[c - 1].begin <= claims[c].begin;
+  if (!sorted) qsort(claims, (size_t)count, sizeof *claims, compare_begins);
+  for (int64_t c = 0; c < count; c++) {
+    const spti_claim *now = &claims[c];
+    for (int which = now->is_written ? 0 : 1; which < 2; which++) {
+      int64_t *list = open + which * count, kept = 0;
+      *compared += opened[which];
+      for (int64_t o = 0; o < opened[which]; o++) {
+        const spti_claim *before = &claims[list[o]];
+        if (before->end <= now->begin) continue;
+        list[kept++] = list[o];
+        if (before->item == now->item || !spti_blocks_overlap(&before->block, &now->block)) continue;
+        pair[0] = before->is_written ? before : now;
+        pair[1] = before->is_written ? now : before;
+        return true;
+      }
+      opened[which] = kept;
+    }
+    open[now->is_written * count + opened[now->is_written]++] = c;
+  }
+  return false;
+}
