@@ -61,32 +61,45 @@ static int compare_begins(const void *left, const void *right) {
   return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Compares each block with those that begin before it and end behind its begin. `open` has the numbers of such blocks: those that are only
- * read in its first half, the others in the second. A block that is read is compared with the others alone. */
+/* The claims with these numbers. */
+typedef struct {
+  int64_t *number, count;
+} claim_list;
+
+/* Compares a block with those of a list, which begin before it; those that end before it begins leave the list. Returns one that overlaps
+ * the block, or NULL. */
+static const spti_claim *overlaps(claim_list *list, const spti_claim *claims, const spti_claim *now, int64_t *compared) {
+  const int64_t count = list->count;
+  *compared += count;
+  list->count = 0;
+  for (int64_t i = 0; i < count; i++) {
+    const spti_claim *before = &claims[list->number[i]];
+    if (before->end <= now->begin) continue;
+    list->number[list->count++] = list->number[i];
+    if (before->item != now->item && spti_blocks_overlap(&before->block, &now->block)) return before;
+  }
+  return NULL;
+}
+
+/* In the order of their begins, each block is compared with those that have not ended. One that is only read is compared with written ones
+ * alone. */
 bool spti_find_overlap(const spti_claim *pair[2], spti_claim *claims, int64_t count, int64_t *open, int64_t *compared) {
-  int64_t opened[2] = {0, 0};
+  claim_list read = {open, 0}, written = {open + count, 0};
   bool sorted = true;
   *compared = 0;
   if (count > 0) choose_ranges(claims, count, sptrsm_dtype_bytes(claims[0].block.dtype));
   for (int64_t c = 1; c < count && sorted; c++) sorted = claims[c - 1].begin <= claims[c].begin;
   if (!sorted) qsort(claims, (size_t)count, sizeof *claims, compare_begins);
   for (int64_t c = 0; c < count; c++) {
-    const spti_claim *now = &claims[c];
-    for (int which = now->is_written ? 0 : 1; which < 2; which++) {
-      int64_t *list = open + which * count, kept = 0;
-      *compared += opened[which];
-      for (int64_t o = 0; o < opened[which]; o++) {
-        const spti_claim *before = &claims[list[o]];
-        if (before->end <= now->begin) continue;
-        list[kept++] = list[o];
-        if (before->item == now->item || !spti_blocks_overlap(&before->block, &now->block)) continue;
-        pair[0] = before->is_written ? before : now;
-        pair[1] = before->is_written ? now : before;
-        return true;
-      }
-      opened[which] = kept;
+    const spti_claim *now = &claims[c], *other = now->is_written ? overlaps(&read, claims, now, compared) : NULL;
+    if (!other) other = overlaps(&written, claims, now, compared);
+    if (other) {
+      pair[0] = other->is_written ? other : now;
+      pair[1] = other->is_written ? now : other;
+      return true;
     }
-    open[now->is_written * count + opened[now->is_written]++] = c;
+    claim_list *mine = now->is_written ? &written : &read;
+    mine->number[mine->count++] = c;
   }
   return false;
 }

@@ -276,35 +276,6 @@ static sptrsm_status check_solve(const sptrsm_schur *s, const sptrsm_block *S) {
   return SPTRSM_OK;
 }
 
-/* Blocks that one call uses: S of each item is number i, its dense sides 2 i + count and the next one. */
-static int64_t add_claims(spti_claim *out, sptrsm_schur *const *items, int64_t count, const sptrsm_block *S) {
-  int64_t used = 0;
-  for (int64_t i = 0; i < count; i++) {
-    if (spti_block_span(&S[i]) > 0) out[used++] = spti_claim_of(&S[i], i, true);
-    for (int k = 0; k < 2; k++) {
-      const spti_schur_side *side = &items[i]->side[k];
-      if (side->is_dense && spti_block_span(&side->dense) > 0) out[used++] = spti_claim_of(&side->dense, count + 2 * i + k, false);
-    }
-  }
-  return used;
-}
-
-/* What no item finds by itself. */
-static sptrsm_status check_overlap(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S) {
-  const spti_claim *pair[2];
-  spti_claim *claims;
-  int64_t compared;
-  SPTI_TRY(spti_host_alloc(&claims, 3 * count, sizeof *claims + 2 * sizeof(int64_t), "blocks of the call"));
-  const bool found = spti_find_overlap(pair, claims, add_claims(claims, items, count, S), (int64_t *)(claims + 3 * count), &compared);
-  const int64_t mine = found ? pair[0]->item : 0, its = found ? pair[1]->item : 0;
-  spti_host_free(claims);
-  if (!found) return SPTRSM_OK;
-  if (its < count) return spti_fail(SPTRSM_ERR_ARGUMENT, "item %lld: S overlaps S of item %lld", (long long)mine, (long long)its);
-  const int64_t other = (its - count) / 2;
-  return spti_fail(SPTRSM_ERR_ARGUMENT, "item %lld: S overlaps dense %s of item %lld", (long long)mine,
-                   items[other]->side[(its - count) % 2].name, (long long)other);
-}
-
 sptrsm_status sptrsm_schur_solve(sptrsm_schur *s, sptrsm_block *S) {
   if (!s || !S) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_schur_solve: schur or S is NULL");
   SPTI_VISIT(s->direct->context);
@@ -359,7 +330,7 @@ static sptrsm_status check_items(sptrsm_schur *const *items, int64_t count, cons
       return spti_fail(SPTRSM_ERR_ARGUMENT, "%s has another context than item 0; on a device all items must have one", name);
     SPTI_TRY(spti_name_object(check_solve(items[i], &S[i]), name));
   }
-  return check_overlap(items, count, S);
+  return spti_schur_check_overlap(items, count, S);
 }
 
 sptrsm_status sptrsm_schur_solve_many(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S) {

@@ -91,6 +91,11 @@ sptrsm_status spti_schur_sort_columns(spti_schur_side *);      /* by the first r
 sptrsm_status spti_schur_group_columns(spti_schur_side *, const unsigned char *pairs);
 void spti_schur_side_free(spti_schur_side *);
 
+/* ---- overlap.c ---- */
+
+/* Refuses S[i] that overlaps S or a dense side of another item. Each of them has passed the checks of its own item. */
+sptrsm_status spti_schur_check_overlap(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S);
+
 /* ---- solve.c ---- */
 
 /* Memory for solving any of the items, and the bytes that it takes. */
