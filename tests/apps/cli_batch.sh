@@ -225,3 +225,29 @@ test_batch_bad() {
   missing z.h5
   no_leftovers
 }
+
+test_batch_damaged() {
+  # What an attribute `batch` says is checked where the batch is looked for; values of one item are no values of all items.
+  batch 4 random 20 --nrhs 2
+  cp b.h5 c.h5
+  run "$helper" attribute c.h5 batch -7
+  rejects 3 "c.h5:/: attribute batch is -7, the number of items can't be negative" sptrsm-solve c.h5 b_rhs.h5 -o x.h5
+  rejects 3 "attribute batch is -7" sptrsm-verify c.h5 b_rhs.h5 b_rhs.h5:/X_true
+  run sptrsm-info c.h5
+  code 3
+  warns "attribute batch is -7, the number of items"
+  run "$helper" attribute c.h5 batch 2.5
+  rejects 3 "c.h5:/: attribute batch must hold 1 integer" sptrsm-solve c.h5 b_rhs.h5 -o x.h5
+  cp b.h5 c.h5
+  run "$helper" cut c.h5 L/data
+  code 0
+  rejects 3 "c.h5:/L/data: is 1 x" sptrsm-solve c.h5 b_rhs.h5 -o x.h5
+  warns "but the batch has 4 items (attribute batch): store 4 x"
+  warns " in one dimension for all items"
+  run "$helper" attribute c.h5 batch 1
+  run sptrsm-info c.h5
+  code 0
+  says "uniform batch of 1 item, n 20"
+  missing x.h5
+  no_leftovers
+}
