@@ -126,6 +126,18 @@ test_batch_mixed() {
   equals "$(field facts files 0 batch singular_items)" '[{"item":1,"name":"b","row":2}]'
   rejects 3 "is for items of one order, but m.h5:/items has item a of order 3 and item b of order 5" sptrsm-solve m.h5 x.h5:/items/a/X -o z.h5
   missing z.h5
+  # A NaN in a sparse B stays in its column.
+  cp m.h5 odd.h5
+  run "$helper" put odd.h5 /items/c/B/data 1 nan
+  code 0
+  run sptrsm-solve odd.h5 odd.h5 -o y.h5 --force --json report
+  code 4
+  warns "solutions of 1 item are not finite, the first is item 2 (c)"
+  equals "$(field report items nonfinite)" '{"count":1,"first":[2]}'
+  run "$helper" same y.h5:/items/a/X x.h5:/items/a/X
+  code 0
+  run sptrsm-solve -q odd.h5 odd.h5 -o y.h5 --force --items 2 --cols 0
+  code 0
   # The subdomains of a cube.
   run sptrsm-gen feti 2 4 -o f.h5
   if [ "$rc" = 2 ]; then
@@ -196,7 +208,8 @@ test_batch_bad() {
   rejects 2 "s.h5: is one system, no batch; leave --mask out" sptrsm-verify s.h5 s_rhs.h5 s_rhs.h5:/X_true --mask mask.h5
   run sptrsm-solve -q b.h5 b_rhs.h5 -o one.h5 --cols 0
   rejects 3 "one.h5:/X: item 0 has 1 columns, its right-hand sides 2" sptrsm-verify b.h5 b_rhs.h5 one.h5
-  rejects 5 "no such object" sptrsm-solve 'b.h5:/items/*' b_rhs.h5 -o x.h5
+  rejects 5 "b.h5:/items: no such object; there is L" sptrsm-solve 'b.h5:/items/*' b_rhs.h5 -o x.h5
+  rejects 5 "b.h5:/L/none: no such object; there is data, indices, indptr" sptrsm-solve b.h5:/L/none/at/all b_rhs.h5 -o x.h5
   missing x.h5
   # Batches of nothing: no items, no rows, no columns.
   for case in "0 random 20 --nrhs 2" "3 random 0 --nrhs 2"; do
