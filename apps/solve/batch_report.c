@@ -45,6 +45,9 @@ void batch_warn(const batch_run *r) {
   if (r->odd > 0)
     cli_warning("solutions of %lld item%s are not finite, the first is %s", (long long)r->odd, plural(r->odd),
                 batch_name(b, r->odd_items[0]).text);
+  if (r->unjudged > 0)
+    cli_warning("backward errors of %lld item%s are not a number, the first is %s", (long long)r->unjudged, plural(r->unjudged),
+                batch_name(b, r->unjudged_items[0]).text);
   if (r->set->max_berr >= 0 && r->worst_item >= 0 && !(r->max_berr <= r->set->max_berr))
     cli_warning("backward error %s of %s, column %lld, is above --max-berr %g", cli_error_size(r->max_berr).text,
                 batch_name(b, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column), r->set->max_berr);
@@ -138,12 +141,17 @@ static json_t *json_failures(const batch_run *r) {
   return list;
 }
 
-static json_t *json_items(const batch_run *r) {
+static json_t *json_named(const batch_run *r, int64_t count, const int64_t items[NAMED_COLUMNS]) {
   json_t *first = json_array();
-  for (int64_t i = 0; i < r->odd && i < NAMED_COLUMNS; i++)
-    json_array_append_new(first, json_integer((json_int_t)(r->in.factors->first + r->odd_items[i])));
-  return json_pack("{s:I, s:I, s:I, s:o, s:{s:I, s:o}}", "solved", (json_int_t)r->solved, "singular", (json_int_t)r->singular, "left_out",
-                   (json_int_t)r->left_out, "failures", json_failures(r), "nonfinite", "count", (json_int_t)r->odd, "first", first);
+  for (int64_t i = 0; i < count && i < NAMED_COLUMNS; i++)
+    json_array_append_new(first, json_integer((json_int_t)(r->in.factors->first + items[i])));
+  return json_pack("{s:I, s:o}", "count", (json_int_t)count, "first", first);
+}
+
+static json_t *json_items(const batch_run *r) {
+  return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "solved", (json_int_t)r->solved, "singular", (json_int_t)r->singular, "left_out",
+                   (json_int_t)r->left_out, "failures", json_failures(r), "nonfinite", json_named(r, r->odd, r->odd_items), "unjudged",
+                   json_named(r, r->unjudged, r->unjudged_items));
 }
 
 static json_t *json_residual(const batch_run *r) {

@@ -48,7 +48,7 @@ test_batch() {
   run "$helper" list mask.h5 1 0 1 1 0 1 1
   solve_batch --mask mask.h5 --verify
   code 0
-  equals "$(field report items)" '{"solved":5,"singular":0,"left_out":2,"failures":[],"nonfinite":{"count":0,"first":[]}}'
+  equals "$(field report items)" '{"solved":5,"singular":0,"left_out":2,"failures":[],"nonfinite":{"count":0,"first":[]},"unjudged":{"count":0,"first":[]}}'
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5 --mask mask.h5:/rows
   code 0
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5
@@ -151,6 +151,19 @@ test_batch_mixed() {
     run sptrsm-verify f.h5 f.h5 fx.h5
     code 0
     says "yes, 8 of 8 items"
+    # An error that is not a number is above every limit, also without one, and hides no other.
+    cp f.h5 odd.h5
+    run "$helper" put odd.h5 /items/sub2/A/values 1 nan
+    code 0
+    run sptrsm-solve odd.h5 f.h5 -o y.h5 --force --json report
+    code 1
+    warns "backward errors of 1 item are not a number, the first is item 2 (sub2)"
+    equals "$(field report items unjudged)" '{"count":1,"first":[2]}'
+    at_most "$(field report residual max_berr)" 1e-14
+    equals "$(field report exit_code)" 1
+    run sptrsm-solve -q odd.h5 f.h5 -o y.h5 --force
+    code 1
+    warns "the first is item 2 (sub2)"
     rejects 5 "f.h5: exists; replace it with --force" sptrsm-gen feti 2 4 -o f.h5
   fi
   rejects 2 "give feti CUTS SIDE" sptrsm-gen feti 2 -o g.h5
