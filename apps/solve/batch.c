@@ -164,7 +164,6 @@ static void count_items(batch_run *r) {
     r->left_out += r->status[i].status == ITEM_LEFT_OUT;
     r->solved += r->status[i].status == SPTRSM_OK;
     r->singular += r->status[i].status == SPTRSM_ERR_SINGULAR;
-    r->lost += r->status[i].status == SPTRSM_ERR_DEVICE;
     if (r->status[i].status != SPTRSM_OK) erase(r, i);
   }
 }
@@ -185,7 +184,22 @@ static int solve(batch_run *r) {
 
 /* ---- checking ---- */
 
-static int judge(batch_run *r, int64_t i, const sptrsm_block *X, double *berr) {
+/* The largest figures of the columns that have one. Returns whether an error is not a number. */
+static bool take_figures(batch_run *r, int64_t i, const residual *R, int64_t columns) {
+  bool unknown = false;
+  for (int64_t k = 0; k < columns; k++) {
+    const bool is_number = !isnan(R->berr[k]);
+    unknown = unknown || !is_number;
+    if (!isnan(R->normwise[k])) r->max_normwise = fmax(r->max_normwise, R->normwise[k]);
+    if (!is_number || (r->worst_item >= 0 && R->berr[k] <= r->max_berr)) continue;
+    r->max_berr = R->berr[k];
+    r->worst_item = i;
+    r->worst_column = k;
+  }
+  return unknown;
+}
+
+static int judge(batch_run *r, int64_t i, const sptrsm_block *X, double *berr, bool is_finite) {
   const settings *s = r->set;
   const sptrsm_block B = batch_block_of(&r->in, &r->in.B->block, i);
   batch_item item;
@@ -195,11 +209,9 @@ static int judge(batch_run *r, int64_t i, const sptrsm_block *X, double *berr) {
   chain_build(&S, &item.F, s->problem.system, s->problem.op);
   if (!residual_of_panel(&R, &S, r->in.system.alpha, &B, X, RESIDUAL_PANEL)) return cli_no_memory("the residuals");
   if (X->nrhs > 0) memcpy(berr, R.berr, (size_t)X->nrhs * sizeof *berr);
-  r->max_normwise = nan_max(r->max_normwise, R.max_normwise);
-  if (r->worst_item < 0 || (!(R.max_berr <= r->max_berr) && !isnan(r->max_berr))) {
-    r->max_berr = R.max_berr;
-    r->worst_item = i;
-    r->worst_column = R.worst;
+  if (take_figures(r, i, &R, X->nrhs) && is_finite) {
+    if (r->unjudged < NAMED_COLUMNS) r->unjudged_items[r->unjudged] = i;
+    r->unjudged++;
   }
   residual_free(&R);
   return CLI_OK;
@@ -209,11 +221,12 @@ static int check_item(batch_run *r, int64_t i, double *berr) {
   const sptrsm_block X = batch_block_of(&r->in, &r->X, i);
   int64_t column;
   if (r->status[i].status != SPTRSM_OK) return CLI_OK;
-  if (nonfinite_columns(&X, &column, 1) > 0) {
+  const bool is_finite = nonfinite_columns(&X, &column, 1) == 0;
+  if (!is_finite) {
     if (r->odd < NAMED_COLUMNS) r->odd_items[r->odd] = i;
     r->odd++;
   }
-  return r->verified ? judge(r, i, &X, berr) : CLI_OK;
+  return r->verified ? judge(r, i, &X, berr, is_finite) : CLI_OK;
 }
 
 static int check(batch_run *r) {
@@ -231,7 +244,7 @@ static int check(batch_run *r) {
     at += batch_block_of(&r->in, &B->block, i).nrhs;
   }
   const bool above = r->set->max_berr >= 0 && r->worst_item >= 0 && !(r->max_berr <= r->set->max_berr);
-  r->exit_code = r->lost > 0 ? CLI_DEVICE : r->singular > 0 ? CLI_SINGULAR : r->odd > 0 || above ? CLI_ABOVE : CLI_OK;
+  r->exit_code = r->singular > 0 ? CLI_SINGULAR : r->odd > 0 || r->unjudged > 0 || above ? CLI_ABOVE : CLI_OK;
   r->seconds.verify = cli_now() - start;
   return CLI_OK;
 }

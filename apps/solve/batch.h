@@ -20,13 +20,14 @@ typedef struct {
   char *x_path;   /* of the array */
   char **x_paths; /* [count] in groups */
   bool verified;
-  sptrsm_item_status *status;               /* [count] */
-  int64_t solved, singular, lost, left_out; /* lost: a dependency never arrived on the device */
-  double *berr;                             /* all columns, item by item; NaN where nothing was solved */
+  sptrsm_item_status *status; /* [count] */
+  int64_t solved, singular, left_out;
+  double *berr; /* all columns, item by item; NaN where nothing was solved */
   const char *against;
-  double max_berr, max_normwise;
-  int64_t worst_item, worst_column;      /* -1: none */
-  int64_t odd, odd_items[NAMED_COLUMNS]; /* items whose solutions are not finite; the first of them */
+  double max_berr, max_normwise;                   /* of the columns whose error is a number */
+  int64_t worst_item, worst_column;                /* -1: none */
+  int64_t odd, odd_items[NAMED_COLUMNS];           /* items whose solutions are not finite; the first of them */
+  int64_t unjudged, unjudged_items[NAMED_COLUMNS]; /* items with a finite solution whose error is not a number; likewise */
   double analyse_seconds;
   phase_seconds seconds;
   int exit_code;

@@ -30,25 +30,24 @@ static void column_range(const batch_run *r, int64_t *least, int64_t *most) {
   }
 }
 
-static const char *outcome(const sptrsm_item_status *s) { return s->status == SPTRSM_ERR_DEVICE ? "lost on the device" : "singular"; }
-
 /* ---- for people ---- */
 
 void batch_warn(const batch_run *r) {
   const sptrsm_file_batch *b = r->in.factors;
   int64_t named = 0;
   for (int64_t i = 0; i < b->count && named < NAMED_COLUMNS; i++) {
-    const sptrsm_item_status *s = &r->status[i];
-    if (s->status == SPTRSM_OK || s->status == ITEM_LEFT_OUT) continue;
-    cli_warning("%s is %s: row %d %s; its solution is NaN", batch_name(b, i).text, outcome(s), s->row,
-                s->status == SPTRSM_ERR_DEVICE ? "never got what it waits for" : "has a zero or nonfinite diagonal");
+    if (r->status[i].status != SPTRSM_ERR_SINGULAR) continue;
+    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its solution is NaN", batch_name(b, i).text, r->status[i].row);
     named++;
   }
-  const int64_t more = r->singular + r->lost - named;
-  if (more > 0) cli_warning("%lld more items have no solution; all are in the report (--json)", (long long)more);
+  if (r->singular > named)
+    cli_warning("%lld more items have no solution; all are in the report (--json)", (long long)(r->singular - named));
   if (r->odd > 0)
     cli_warning("solutions of %lld item%s are not finite, the first is %s", (long long)r->odd, plural(r->odd),
                 batch_name(b, r->odd_items[0]).text);
+  if (r->unjudged > 0)
+    cli_warning("backward errors of %lld item%s are not a number, the first is %s", (long long)r->unjudged, plural(r->unjudged),
+                batch_name(b, r->unjudged_items[0]).text);
   if (r->set->max_berr >= 0 && r->worst_item >= 0 && !(r->max_berr <= r->set->max_berr))
     cli_warning("backward error %s of %s, column %lld, is above --max-berr %g", cli_error_size(r->max_berr).text,
                 batch_name(b, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column), r->set->max_berr);
@@ -84,9 +83,7 @@ static void print_outcome(const batch_run *r, FILE *f) {
   fprintf(f, "solve %s", cli_seconds(t->solve).text);
   if (r->verified) fprintf(f, ", verify %s", cli_seconds(t->verify).text);
   fprintf(f, ", write %s\nmemory   %s\n", cli_seconds(t->write).text, cli_bytes((double)bytes).text);
-  fprintf(f, "items    %lld solved, %lld singular, %lld left out", (long long)r->solved, (long long)r->singular, (long long)r->left_out);
-  if (r->lost > 0) fprintf(f, ", %lld lost on the device", (long long)r->lost);
-  fputc('\n', f);
+  fprintf(f, "items    %lld solved, %lld singular, %lld left out\n", (long long)r->solved, (long long)r->singular, (long long)r->left_out);
   if (r->worst_item >= 0)
     fprintf(f, "error    componentwise %s (%s, column %lld), normwise %s, against %s\n", cli_error_size(r->max_berr).text,
             batch_name(r->in.factors, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column),
@@ -137,19 +134,24 @@ static json_t *json_failures(const batch_run *r) {
   json_t *list = json_array();
   for (int64_t i = 0; i < b->count; i++) {
     const sptrsm_item_status *s = &r->status[i];
-    if (s->status == SPTRSM_OK || s->status == ITEM_LEFT_OUT) continue;
+    if (s->status != SPTRSM_ERR_SINGULAR) continue;
     json_array_append_new(list, json_pack("{s:I, s:o, s:s, s:i}", "item", (json_int_t)(b->first + i), "name",
-                                          cli_json_text(b->names ? b->names[i] : NULL), "status", outcome(s), "row", (int)s->row));
+                                          cli_json_text(b->names ? b->names[i] : NULL), "status", "singular", "row", (int)s->row));
   }
   return list;
 }
 
-static json_t *json_items(const batch_run *r) {
+static json_t *json_named(const batch_run *r, int64_t count, const int64_t items[NAMED_COLUMNS]) {
   json_t *first = json_array();
-  for (int64_t i = 0; i < r->odd && i < NAMED_COLUMNS; i++)
-    json_array_append_new(first, json_integer((json_int_t)(r->in.factors->first + r->odd_items[i])));
-  return json_pack("{s:I, s:I, s:I, s:o, s:{s:I, s:o}}", "solved", (json_int_t)r->solved, "singular", (json_int_t)r->singular, "left_out",
-                   (json_int_t)r->left_out, "failures", json_failures(r), "nonfinite", "count", (json_int_t)r->odd, "first", first);
+  for (int64_t i = 0; i < count && i < NAMED_COLUMNS; i++)
+    json_array_append_new(first, json_integer((json_int_t)(r->in.factors->first + items[i])));
+  return json_pack("{s:I, s:o}", "count", (json_int_t)count, "first", first);
+}
+
+static json_t *json_items(const batch_run *r) {
+  return json_pack("{s:I, s:I, s:I, s:o, s:o, s:o}", "solved", (json_int_t)r->solved, "singular", (json_int_t)r->singular, "left_out",
+                   (json_int_t)r->left_out, "failures", json_failures(r), "nonfinite", json_named(r, r->odd, r->odd_items), "unjudged",
+                   json_named(r, r->unjudged, r->unjudged_items));
 }
 
 static json_t *json_residual(const batch_run *r) {

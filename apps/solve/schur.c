@@ -128,8 +128,10 @@ static int create_items(schur_run *r, const sptrsm_options *o) {
     r->status[i] = (sptrsm_item_status){SPTRSM_OK, -1};
     const sptrsm_status status = create_item(r, i, o);
     if (status == SPTRSM_OK) continue;
-    cli_error("%s%s%s%s", r->is_batch ? batch_name(r->batch, i).text : "", r->is_batch ? ": " : "", sptrsm_last_error(),
-              status == SPTRSM_ERR_MEMORY ? " (options.memory_limit is a quarter of --memory-limit)" : "");
+    const char *option = ""; /* what the library calls by other names */
+    if (status == SPTRSM_ERR_MEMORY) option = " (options.memory_limit is a quarter of --memory-limit)";
+    if (status == SPTRSM_ERR_ARGUMENT && r->C.where == NULL) option = " (C: --schur-rows)";
+    cli_error("%s%s%s%s", r->is_batch ? batch_name(r->batch, i).text : "", r->is_batch ? ": " : "", sptrsm_last_error(), option);
     return cli_exit_code(status);
   }
   return CLI_OK;

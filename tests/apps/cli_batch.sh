@@ -48,7 +48,7 @@ test_batch() {
   run "$helper" list mask.h5 1 0 1 1 0 1 1
   solve_batch --mask mask.h5 --verify
   code 0
-  equals "$(field report items)" '{"solved":5,"singular":0,"left_out":2,"failures":[],"nonfinite":{"count":0,"first":[]}}'
+  equals "$(field report items)" '{"solved":5,"singular":0,"left_out":2,"failures":[],"nonfinite":{"count":0,"first":[]},"unjudged":{"count":0,"first":[]}}'
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5 --mask mask.h5:/rows
   code 0
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5
@@ -126,6 +126,18 @@ test_batch_mixed() {
   equals "$(field facts files 0 batch singular_items)" '[{"item":1,"name":"b","row":2}]'
   rejects 3 "is for items of one order, but m.h5:/items has item a of order 3 and item b of order 5" sptrsm-solve m.h5 x.h5:/items/a/X -o z.h5
   missing z.h5
+  # A NaN in a sparse B stays in its column.
+  cp m.h5 odd.h5
+  run "$helper" put odd.h5 /items/c/B/data 1 nan
+  code 0
+  run sptrsm-solve odd.h5 odd.h5 -o y.h5 --force --json report
+  code 4
+  warns "solutions of 1 item are not finite, the first is item 2 (c)"
+  equals "$(field report items nonfinite)" '{"count":1,"first":[2]}'
+  run "$helper" same y.h5:/items/a/X x.h5:/items/a/X
+  code 0
+  run sptrsm-solve -q odd.h5 odd.h5 -o y.h5 --force --items 2 --cols 0
+  code 0
   # The subdomains of a cube.
   run sptrsm-gen feti 2 4 -o f.h5
   if [ "$rc" = 2 ]; then
@@ -139,6 +151,19 @@ test_batch_mixed() {
     run sptrsm-verify f.h5 f.h5 fx.h5
     code 0
     says "yes, 8 of 8 items"
+    # An error that is not a number is above every limit, also without one, and hides no other.
+    cp f.h5 odd.h5
+    run "$helper" put odd.h5 /items/sub2/A/values 1 nan
+    code 0
+    run sptrsm-solve odd.h5 f.h5 -o y.h5 --force --json report
+    code 1
+    warns "backward errors of 1 item are not a number, the first is item 2 (sub2)"
+    equals "$(field report items unjudged)" '{"count":1,"first":[2]}'
+    at_most "$(field report residual max_berr)" 1e-14
+    equals "$(field report exit_code)" 1
+    run sptrsm-solve -q odd.h5 f.h5 -o y.h5 --force
+    code 1
+    warns "the first is item 2 (sub2)"
     rejects 5 "f.h5: exists; replace it with --force" sptrsm-gen feti 2 4 -o f.h5
   fi
   rejects 2 "give feti CUTS SIDE" sptrsm-gen feti 2 -o g.h5
@@ -196,7 +221,8 @@ test_batch_bad() {
   rejects 2 "s.h5: is one system, no batch; leave --mask out" sptrsm-verify s.h5 s_rhs.h5 s_rhs.h5:/X_true --mask mask.h5
   run sptrsm-solve -q b.h5 b_rhs.h5 -o one.h5 --cols 0
   rejects 3 "one.h5:/X: item 0 has 1 columns, its right-hand sides 2" sptrsm-verify b.h5 b_rhs.h5 one.h5
-  rejects 5 "no such object" sptrsm-solve 'b.h5:/items/*' b_rhs.h5 -o x.h5
+  rejects 5 "b.h5:/items: no such object; there is L" sptrsm-solve 'b.h5:/items/*' b_rhs.h5 -o x.h5
+  rejects 5 "b.h5:/L/none: no such object; there is data, indices, indptr" sptrsm-solve b.h5:/L/none/at/all b_rhs.h5 -o x.h5
   missing x.h5
   # Batches of nothing: no items, no rows, no columns.
   for case in "0 random 20 --nrhs 2" "3 random 0 --nrhs 2"; do
@@ -223,5 +249,31 @@ test_batch_bad() {
   code 0
   says "factors are f64, right-hand sides c64: both taken as c128"
   missing z.h5
+  no_leftovers
+}
+
+test_batch_damaged() {
+  # What an attribute `batch` says is checked where the batch is looked for; values of one item are no values of all items.
+  batch 4 random 20 --nrhs 2
+  cp b.h5 c.h5
+  run "$helper" attribute c.h5 batch -7
+  rejects 3 "c.h5:/: attribute batch is -7, the number of items can't be negative" sptrsm-solve c.h5 b_rhs.h5 -o x.h5
+  rejects 3 "attribute batch is -7" sptrsm-verify c.h5 b_rhs.h5 b_rhs.h5:/X_true
+  run sptrsm-info c.h5
+  code 3
+  warns "attribute batch is -7, the number of items"
+  run "$helper" attribute c.h5 batch 2.5
+  rejects 3 "c.h5:/: attribute batch must hold 1 integer" sptrsm-solve c.h5 b_rhs.h5 -o x.h5
+  cp b.h5 c.h5
+  run "$helper" cut c.h5 L/data
+  code 0
+  rejects 3 "c.h5:/L/data: is 1 x" sptrsm-solve c.h5 b_rhs.h5 -o x.h5
+  warns "but the batch has 4 items (attribute batch): store 4 x"
+  warns " in one dimension for all items"
+  run "$helper" attribute c.h5 batch 1
+  run sptrsm-info c.h5
+  code 0
+  says "uniform batch of 1 item, n 20"
+  missing x.h5
   no_leftovers
 }

@@ -15,9 +15,14 @@
  *   cli_helper block BATCH WHERE M I OUT block I of the batch's blocks M (B or X) in WHERE, as dataset B
  *   cli_helper mixed OUT                 a mixed batch of orders 3, 5 and 4; /items/b is singular in row 2; B are columns of the identity
  *   cli_helper uniform SET OUT N         a uniform batch of N items with the factors of SET, f64, but L of item i is multiplied by i + 1
+ *   cli_helper put FILE PATH P x ...     number P and those behind it of the dataset PATH become x ...
+ *   cli_helper attribute FILE NAME x     attribute of the root: an integer, or a real number if x has a point
+ *   cli_helper cut FILE PATH             only the first row of a dataset of two dimensions stays, as 1 x n
+ *   cli_helper unlink FILE PATH          removes an object
  *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
  */
 #include <complex.h>
+#include <hdf5.h>
 #include <jansson.h>
 #include <math.h>
 #include <sptrsm_io.h>
@@ -326,6 +331,61 @@ static int compare(const char *a, const char *b) {
   return !same;
 }
 
+/* ---- changes to a file ---- */
+
+static int damaged(hid_t file, const char *path, int good) {
+  if (file >= 0 && H5Fclose(file) < 0) good = 0;
+  if (!good) fprintf(stderr, "cli_helper: %s can't be changed\n", path);
+  return !good;
+}
+
+static int put_numbers(const char *path, const char *dataset, hsize_t first, int count, char **numbers) {
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(file, dataset, H5P_DEFAULT), space = H5Dget_space(d);
+  const hssize_t length = H5Sget_simple_extent_npoints(space);
+  double *x = malloc((size_t)(length > 0 ? length : 1) * sizeof *x);
+  int good = x && (hssize_t)first + count <= length && H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
+  for (int k = 0; good && k < count; k++) x[first + (hsize_t)k] = atof(numbers[k]);
+  good = good && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
+  free(x);
+  H5Sclose(space), H5Dclose(d);
+  return damaged(file, path, good);
+}
+
+static int put_attribute(const char *path, const char *name, const char *number) {
+  const int is_real = strchr(number, '.') != NULL;
+  const double real = atof(number);
+  const int64_t integer = atoll(number);
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), space = H5Screate(H5S_SCALAR),
+        type = is_real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64;
+  if (H5Aexists(file, name) > 0) H5Adelete(file, name);
+  hid_t a = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  const int good = H5Awrite(a, type, is_real ? (const void *)&real : &integer) >= 0;
+  H5Aclose(a), H5Sclose(space);
+  return damaged(file, path, good);
+}
+
+static int cut_rows(const char *path, const char *dataset) {
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), d = H5Dopen2(file, dataset, H5P_DEFAULT), space = H5Dget_space(d);
+  hsize_t dims[2] = {0, 0};
+  int good = H5Sget_simple_extent_ndims(space) == 2 && H5Sget_simple_extent_dims(space, dims, NULL) == 2;
+  double *x = malloc((size_t)(dims[0] * dims[1] + 1) * sizeof *x);
+  good = good && x && H5Dread(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
+  H5Sclose(space), H5Dclose(d);
+  dims[0] = 1;
+  space = H5Screate_simple(2, dims, NULL);
+  good = good && H5Ldelete(file, dataset, H5P_DEFAULT) >= 0;
+  d = H5Dcreate2(file, dataset, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  good = good && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0;
+  free(x);
+  H5Sclose(space), H5Dclose(d);
+  return damaged(file, path, good);
+}
+
+static int remove_object(const char *path, const char *name) {
+  hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+  return damaged(file, path, H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+}
+
 /* ---- JSON ---- */
 
 static int look_up(const char *file, int count, char **keys) {
@@ -360,6 +420,10 @@ int main(int argc, char **argv) {
   if (argc == 7 && strcmp(argv[1], "block") == 0) return take_block(argv + 2);
   if (argc == 3 && strcmp(argv[1], "mixed") == 0) return make_mixed(argv[2]);
   if (argc == 5 && strcmp(argv[1], "uniform") == 0) return make_uniform(argv[2], argv[3], atoi(argv[4]));
+  if (argc >= 6 && strcmp(argv[1], "put") == 0) return put_numbers(argv[2], argv[3], (hsize_t)atoll(argv[4]), argc - 5, argv + 5);
+  if (argc == 5 && strcmp(argv[1], "attribute") == 0) return put_attribute(argv[2], argv[3], argv[4]);
+  if (argc == 4 && strcmp(argv[1], "cut") == 0) return cut_rows(argv[2], argv[3]);
+  if (argc == 4 && strcmp(argv[1], "unlink") == 0) return remove_object(argv[2], argv[3]);
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
   fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | empty OUT N | list OUT x ... | rows PART WHOLE | same A "
                   "B | json FILE [key ...]\n");

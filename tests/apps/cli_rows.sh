@@ -43,6 +43,12 @@ test_rows() {
   rejects 2 "columns 1:4 asked for, but it has 3" sptrsm-solve -q set.h5 b.mtx -o x.h5 --cols 1:4
   market wide.mtx general "37 20000 1" "2 1 1.5"
   rejects 6 "takes more than the memory limit, 1 MB; take fewer columns" sptrsm-solve -q set.h5 wide.mtx -o x.h5 --memory-limit 1M --device cpu
+  # A NaN stays in its column, as in a dense B.
+  market nan.mtx general "37 3 3" "2 1 1.5" "9 2 nan" "37 3 1"
+  run sptrsm-solve set.h5 nan.mtx -o x.h5 --dtype c128 --json report
+  code 1
+  warns "1 of 3 solutions are not finite: column 1"
+  equals "$(field report nonfinite_columns)" '{"count":1,"first":[1]}'
   # What is not reached is not worked on: of a chain, what comes behind the entry, and before the row.
   system chain 50 --nrhs 2
   market e.mtx general "50 1 1" "21 1 1"

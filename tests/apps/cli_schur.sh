@@ -101,6 +101,20 @@ test_schur_batch() {
   schur m.h5 --schur m.h5 --schur-rows m.h5 --mask mask.h5
   code 0
   says "items    2 solved, 0 singular, 1 left out"
+  # A NaN in B of one item harms no other.
+  cp m.h5 odd.h5
+  run "$helper" put odd.h5 /items/c/B/data 1 nan
+  run sptrsm-solve m.h5 --schur odd.h5 -o y.h5 --force --json report
+  code 4
+  warns "S of 1 item is not finite, the first is item 2 (c)"
+  equals "$(field report items solved)" 2
+  run "$helper" same y.h5:/items/a/S S.h5:/items/a/S
+  code 0
+  # What an item lacks is said in one way, with what its group holds.
+  run "$helper" unlink odd.h5 /items/c/B
+  code 0
+  rejects 5 "odd.h5:/items/c/B: no such object; there is L" sptrsm-solve m.h5 --schur odd.h5 -o z.h5
+  rejects 5 "odd.h5:/items/c/B: no such object; there is L" sptrsm-solve m.h5 odd.h5 -o z.h5
   # One block for all items is for one order; then S is an array.
   run "$helper" empty five.h5 5
   rejects 3 "is one matrix for all items, but they have orders 3 and 5" sptrsm-solve m.h5 --schur five.h5 -o z.h5
@@ -160,9 +174,9 @@ test_schur_bad() {
   rejects 2 "s.h5: is one system, no batch; leave --items out" sptrsm-solve s.h5 --schur B.mtx --items 0 -o S.h5
   # Factors without a symmetric form; a triangle.
   factor_set g f64 0
-  rejects 2 "without C, U must be L^T or L^H" sptrsm-solve g.h5 --schur B.mtx -o S.h5
+  rejects 2 "give C, for instance the description of B (C: --schur-rows)" sptrsm-solve g.h5 --schur B.mtx -o S.h5
   factor_set g f64 2
-  rejects 2 "so A is not symmetric; give C" sptrsm-solve g.h5 --schur B.mtx -o S.h5
+  rejects 2 "so A is not symmetric; give C (C: --schur-rows)" sptrsm-solve g.h5 --schur B.mtx -o S.h5
   system random 37
   mv s.h5 t.h5
   rejects 2 "t.h5: --schur needs a factor set, this is one triangle" sptrsm-solve t.h5 --schur B.mtx -o S.h5

@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +66,8 @@ static const bad_row matrices[] = {
     {M("val_short"), MATRIX, STRUCTURE, {"val_short/data: has", "entries, which need"}},
     {M("val_text"), MATRIX, STRUCTURE, {"val_text/data", "not numbers"}},
     {M("val_compound"), MATRIX, STRUCTURE, {"val_compound/data", "not numbers", "{r,i}"}},
-    {M("val_nan"), MATRIX, STRUCTURE, {"val_nan: entry (1,0) is NaN", "first of 1"}},
-    {M("val_inf2"), MATRIX, STRUCTURE, {"val_inf2: entry (1,0) is NaN or infinite", "first of 2"}},
+    {M("val_nan"), TRIANGLE, STRUCTURE, {"val_nan: entry (1,0) is NaN", "first of 1"}},
+    {M("val_inf2"), TRIANGLE, STRUCTURE, {"val_inf2: entry (1,0) is NaN or infinite", "first of 2"}},
     {M("diag_nan"), TRIANGLE, SINGULAR, {"diag_nan: diagonal entry (5,5) is NaN"}},
     {M("diag_zero"), TRIANGLE, SINGULAR, {"diag_zero: diagonal entry (5,5) is zero"}},
     {M("shape_negative"), MATRIX, STRUCTURE, {"shape_negative: shape -1 x 6"}},
@@ -258,7 +259,7 @@ static const bad_row market[] = {
     {X("sizes"), MATRIX, STRUCTURE, {"sizes.mtx: line 2: needs three sizes"}},
     {X("large"), MATRIX, STRUCTURE, {"large.mtx: shape 3000000000 x 3"}},
     {X("claims"), MATRIX, MEMORY, {"claims.mtx: needs"}},
-    {X("nan"), MATRIX, STRUCTURE, {"nan.mtx: entry (1,0) is NaN"}},
+    {X("nan"), TRIANGLE, STRUCTURE, {"nan.mtx: entry (1,0) is NaN"}},
     {X("field"), MATRIX, STRUCTURE, {"field.mtx: line 1: the field must be"}},
     {X("symmetry"), MATRIX, STRUCTURE, {"symmetry.mtx: line 1: the symmetry must be"}},
     {X("array"), MATRIX, STRUCTURE, {"array.mtx: format \"array\""}},
@@ -370,6 +371,17 @@ Test(io_bad, a_damaged_name_among_many, .init = make_folder, .fini = remove_fold
   snprintf(missing, sizeof missing, "%s:/none", file);
   cr_expect(sptrsm_file_matrix_load(&matrix, missing, NULL) == IO);
   cr_expect(strstr(sptrsm_last_error(), "no such object") != NULL, "%s", sptrsm_last_error());
+}
+
+/* Right-hand sides may be NaN; what a triangle or A must not be is refused where it becomes one. */
+Test(io_bad, a_matrix_alone_may_have_any_values) {
+  static const char *const paths[] = {M("val_nan"), M("val_inf2"), X("nan")};
+  for (int k = 0; k < 3; k++) {
+    sptrsm_file_matrix *matrix = NULL;
+    cr_assert(sptrsm_file_matrix_load(&matrix, paths[k], NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_expect(!isfinite(((const double *)matrix->val)[1]));
+    sptrsm_file_matrix_free(matrix);
+  }
 }
 
 /* A program compiled against a later header passes options that are longer: what is new may be zero, and nothing else. */

@@ -175,17 +175,31 @@ static void list_names(hid_t group, const char *where, char *out, size_t bytes) 
   spti_io_names_free(&list);
 }
 
-/* H5Lexists() of a path, which fails by itself where a group on the way is missing. */
-static htri_t path_exists(hid_t group, const char *path, hid_t lapl) {
+/* H5Lexists() of a path, which fails by itself where a group on the way is missing. *end: the length of the part that was asked for last,
+ * whose last name begins at *last. */
+static htri_t path_exists(size_t *last, size_t *end, hid_t group, const char *path, hid_t lapl) {
   char part[SPTI_IO_TEXT];
   htri_t exists = 1;
-  for (size_t end = 0; exists > 0 && path[end] != '\0';) {
-    end += strspn(path + end, "/");
-    end += strcspn(path + end, "/");
-    bool fits = snprintf(part, sizeof part, "%.*s", (int)end, path) < (int)sizeof part;
+  *last = *end = 0;
+  while (exists > 0 && path[*end] != '\0') {
+    *last = *end + strspn(path + *end, "/");
+    *end = *last + strcspn(path + *last, "/");
+    bool fits = snprintf(part, sizeof part, "%.*s", (int)*end, path) < (int)sizeof part;
     exists = fits ? H5Lexists(group, part, lapl) : -1;
   }
   return exists;
+}
+
+/* An object that is not there: which name of its path is the first one without an object, and what its group holds. */
+static sptrsm_status refuse_absent(const spti_io_object *o, const spti_io_object *parent, const char *name, size_t last, size_t end,
+                                   sptrsm_status absent) {
+  char names[400] = "", *path = strndup(name, last);
+  hid_t group = path == NULL || last == 0 ? -1 : H5Oopen(parent->id, path, o->file->lapl);
+  if (last == 0 || group >= 0) list_names(last == 0 ? parent->id : group, o->where, names, sizeof names);
+  if (group >= 0) H5Oclose(group);
+  free(path);
+  const size_t behind = strlen(name) - end;
+  return sptrsm_error_set(absent, "%.*s: no such object%s", (int)(strlen(o->where) - behind), o->where, names);
 }
 
 /* o->where is known. */
@@ -196,14 +210,13 @@ static sptrsm_status open_object(spti_io_object *o, const spti_io_object *parent
   o->id = H5Oopen(parent->id, name, f->lapl);
   o->type = o->id >= 0 ? H5Iget_type(o->id) : H5I_BADID;
   if (o->type == H5I_GROUP || o->type == H5I_DATASET) return SPTRSM_OK;
-  htri_t exists = path_exists(parent->id, name, f->lapl);
-  char names[400] = "";
-  if (exists == 0) list_names(parent->id, parent->where, names, sizeof names);
+  size_t last, end;
+  htri_t exists = path_exists(&last, &end, parent->id, name, f->lapl);
   if (f->met_external)
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: an external link leads to another file; allow it with --allow-external", o->where);
   if (o->id >= 0) return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: neither a group nor a dataset", o->where);
   if (exists > 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be opened: a dangling link or a damaged file", o->where);
-  return sptrsm_error_set(exists == 0 ? absent : SPTRSM_ERR_IO, "%s: no such object%s", o->where, names);
+  return exists == 0 ? refuse_absent(o, parent, name, last, end, absent) : sptrsm_error_set(SPTRSM_ERR_IO, "%s: no such object", o->where);
 }
 
 static sptrsm_status name_object(spti_io_object *o, const spti_io_object *parent, const char *name) {

@@ -14,6 +14,7 @@ typedef struct {
   sptrsm_batch_kind kind;
   spti_io_object group; /* the factor set, or the group of the items */
   int64_t count;
+  bool stated;         /* attribute `batch` is there: what is wrong is said here */
   char counted[64];    /* of a uniform batch: what says so */
   spti_io_names names; /* of a mixed batch */
 } batch_source;
@@ -112,6 +113,7 @@ static sptrsm_status count_uniform(batch_source *s) {
   static const char *const vectors[] = {"D", "D_sub", "scale_row", "Rs", "scale_col"};
   bool found;
   int64_t count;
+  SPTI_IO_TRY(spti_io_attr_exists(&s->stated, &s->group, "batch"));
   SPTI_IO_TRY(spti_io_attr_integers(&found, &count, 1, &s->group, "batch"));
   if (found && count < 0)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: attribute batch is %lld, the number of items can't be negative", s->group.where,
@@ -154,7 +156,8 @@ sptrsm_status sptrsm_file_batch_find(sptrsm_batch_kind *kind, int64_t *count, co
   SPTI_IO_TRY(spti_io_take_options(&taken, &o));
   SPTI_IO_TRY(spti_io_file_open(&f, where, o));
   sptrsm_status status = find(&s, &f);
-  if (status == SPTRSM_ERR_STRUCTURE && s.kind == SPTRSM_BATCH_NONE) status = SPTRSM_OK; /* who loads it says what is wrong */
+  const bool refused_by_load = s.kind == SPTRSM_BATCH_NONE && !s.stated; /* loading it as one system says what is wrong */
+  if (status == SPTRSM_ERR_STRUCTURE && refused_by_load) status = SPTRSM_OK;
   source_free(&s);
   status = spti_io_file_end(&f, status);
   if (status != SPTRSM_OK) return status;

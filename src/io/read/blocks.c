@@ -168,14 +168,14 @@ static sptrsm_status open_block(spti_io_object *out, bool *is_member, const bloc
   spti_io_form form;
   spti_io_object child;
   *is_member = false;
-  SPTI_IO_TRY(spti_io_member_open(&child, items, name));
+  SPTI_IO_TRY(spti_io_object_open(&child, items, name));
   sptrsm_status status = spti_io_detect(&form, &child);
   *is_member = status == SPTRSM_OK && child.type == H5I_GROUP && form.kind == SPTI_NONE;
   if (status == SPTRSM_OK && !*is_member) {
     *out = child;
     return SPTRSM_OK;
   }
-  if (status == SPTRSM_OK) status = spti_io_member_open(out, &child, r->member);
+  if (status == SPTRSM_OK) status = spti_io_object_open(out, &child, r->member);
   spti_io_object_close(&child);
   return status;
 }

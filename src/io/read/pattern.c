@@ -172,8 +172,7 @@ sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_optio
     SPTI_IO_TRY(spti_io_sort(M));
     spti_io_sum_duplicates(M);
   }
-  SPTI_IO_TRY(spti_io_check_order(M));
-  return spti_io_check_finite(M, false);
+  return spti_io_check_order(M);
 }
 
 /* ---- the other triangle ---- */

@@ -55,7 +55,8 @@ void spti_io_sum_duplicates(sptrsm_file_matrix *M);             /* of a sorted m
 sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M); /* sorted, no duplicates */
 /* Finds the first value that is not finite: STRUCTURE off the diagonal, SINGULAR on it (skipped unless `diagonal` is set). */
 sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal);
-/* The last step of every load: sorts and sums duplicates if the options say `tidy`, then checks order and values. */
+/* The last step of every load: sorts and sums duplicates if the options say `tidy`, then checks the order. Values are checked where the
+ * matrix becomes a triangle or the A of a factor set: those of right-hand sides may be NaN or infinite. */
 sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *);
 
 /* ---- mtx.c, matrix.c: loading a sparse matrix ---- */

@@ -145,6 +145,7 @@ sptrsm_status spti_io_triangle(sptrsm_sparse *out, sptrsm_file_matrix *M, spti_i
   if (M->rows != M->cols)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %lld x %lld, a triangular matrix is square", M->where, (long long)M->rows,
                             (long long)M->cols);
+  SPTI_IO_TRY(spti_io_check_finite(M, false));
   SPTI_IO_TRY(check_symmetry(M, o));
   sides s = find_sides(M);
   SPTI_IO_TRY(refuse_transpose(M, &s, role, o));

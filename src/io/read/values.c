@@ -14,14 +14,21 @@ static bool has_axis(const spti_io_batch_reader *b, const spti_io_dataset *d, in
   return b != NULL && b->uniform && d->rank == 2 && d->dims[0] == b->file_count && d->dims[1] == length && d->dims[0] != 1;
 }
 
+/* Whether a dataset has `length` numbers that all items share. In a batch of several items, one row is one item that lost the others. */
+static bool is_shared(const spti_io_batch_reader *b, const spti_io_dataset *d, int64_t length) {
+  const bool one_row = b->uniform && b->file_count > 1 && d->rank == 2 && d->dims[0] == 1;
+  return d->count == length && spti_io_is_vector(d) && !one_row;
+}
+
 sptrsm_status spti_io_check_axes(const spti_io_batch_reader *b, const spti_io_dataset *d, int64_t length) {
   char shape[72];
-  if (has_axis(b, d, length) || (d->count == length && spti_io_is_vector(d))) return SPTRSM_OK;
+  if (has_axis(b, d, length) || is_shared(b, d, length)) return SPTRSM_OK;
   spti_io_shape_text(shape, d);
   if (b->uniform)
-    return sptrsm_error_set(SPTRSM_ERR_STRUCTURE,
-                            "%s: is %s, but the batch has %lld items (%s): store %lld x %lld values, or %lld for all items", d->where,
-                            shape, (long long)b->file_count, b->counted, (long long)b->file_count, (long long)length, (long long)length);
+    return sptrsm_error_set(
+        SPTRSM_ERR_STRUCTURE,
+        "%s: is %s, but the batch has %lld items (%s): store %lld x %lld values, or %lld in one dimension for all items", d->where, shape,
+        (long long)b->file_count, b->counted, (long long)b->file_count, (long long)length, (long long)length);
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, but an item in a group of its own needs a vector of %lld values", d->where,
                           shape, (long long)length);
 }
