@@ -74,9 +74,9 @@ test_batch() {
   run "$helper" poke b.h5 b.h5 4 3 nan
   solve_batch --verify
   code 4
-  warns "item 1 is singular: row 0 has a zero or nonfinite diagonal; its solution is NaN"
+  warns "item 1 is singular: row 0 has a zero or nonfinite diagonal; its solution is NaN; correct it, or leave the item out with --mask"
   warns "item 3 is singular: row 2"
-  warns "solutions of 1 item are not finite, the first is item 4"
+  warns "solutions of 1 item are not finite, the first is item 4: b.h5:/L: entry (2,1) is nan; correct it, or leave the item out with --mask"
   says "items    3 solved, 2 singular, 0 left out"
   equals "$(field report exit_code) $(field report items failures 1)" '4 {"item":3,"name":null,"status":"singular","row":2}'
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5 --items 2
@@ -88,8 +88,28 @@ test_batch() {
   says "uniform batch of 5 items, n 6, f64"
   says "2 singular items"
   says "item 3: row 2"
+  says "1 item with a value that is not finite, the first is item 4: b.h5:/L: entry (2,1) is nan"
+  run sptrsm-info --json b.h5
+  mv stdout facts
+  equals "$(field facts files 0 batch nonfinite) $(field facts files 0 batch nonfinite_value)" "1 b.h5:/L: entry (2,1) is nan"
   solve_batch --items 4 --max-berr 1
   code 1
+  # NaN in right-hand sides, of which columns are taken; X takes the place of B where nothing is verified. An overflow has no such value.
+  batch 3 random 6 --nrhs 3 --order F
+  run "$helper" put b_rhs.h5 /B 33 nan
+  for verified in --verify --no-verify; do
+    solve_batch $verified --cols 1:3
+    code 1
+    warns "the first is item 1: b_rhs.h5:/B: row 3 of column 2 is nan; correct it"
+    solve_batch $verified --cols 1:3 --items 1
+    warns "the first is item 1: b_rhs.h5:/B: row 3 of column 2 is nan; correct it"
+  done
+  run "$helper" put b_rhs.h5 /B 33 1e308 -1e308 1e308
+  run "$helper" poke b.h5 b.h5 1 0 1e-308
+  run "$helper" put b_rhs.h5 /B 18 1e308
+  solve_batch --no-verify
+  code 1
+  warns "the first is item 1: numbers that it was computed with overflow in f64; correct it"
   no_leftovers
 }
 
@@ -132,7 +152,7 @@ test_batch_mixed() {
   code 0
   run sptrsm-solve odd.h5 odd.h5 -o y.h5 --force --json report
   code 4
-  warns "solutions of 1 item are not finite, the first is item 2 (c)"
+  warns "solutions of 1 item are not finite, the first is item 2 (c): odd.h5:/items/c/B: row 1 of column 1 is nan; correct it"
   equals "$(field report items nonfinite)" '{"count":1,"first":[2]}'
   run "$helper" same y.h5:/items/a/X x.h5:/items/a/X
   code 0
@@ -157,13 +177,22 @@ test_batch_mixed() {
     code 0
     run sptrsm-solve odd.h5 f.h5 -o y.h5 --force --json report
     code 1
-    warns "backward errors of 1 item are not a number, the first is item 2 (sub2)"
-    equals "$(field report items unjudged)" '{"count":1,"first":[2]}'
-    at_most "$(field report residual max_berr)" 1e-14
-    equals "$(field report exit_code)" 1
+    warns "backward errors of 1 item are not a number, the first is item 2 (sub2): odd.h5:/items/sub2/A: entry ("
+    warns ") is nan; correct it, or leave the item out with --mask"
     run sptrsm-solve -q odd.h5 f.h5 -o y.h5 --force
     code 1
     warns "the first is item 2 (sub2)"
+    run "$helper" put odd.h5 /items/sub2/B/values 0 inf
+    run sptrsm-solve odd.h5 odd.h5 -o y.h5 --force
+    code 1
+    warns "the first is item 2 (sub2): odd.h5:/items/sub2/B: row"
+    warns "is inf; correct it"
+    run sptrsm-info odd.h5
+    code 0
+    says "1 item with a value that is not finite, the first is item 2 (sub2): odd.h5:/items/sub2/A: entry ("
+    equals "$(field report items unjudged)" '{"count":1,"first":[2]}'
+    at_most "$(field report residual max_berr)" 1e-14
+    equals "$(field report exit_code)" 1
     rejects 5 "f.h5: exists; replace it with --force" sptrsm-gen feti 2 4 -o f.h5
   fi
   rejects 2 "give feti CUTS SIDE" sptrsm-gen feti 2 -o g.h5

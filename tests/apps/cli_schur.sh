@@ -77,7 +77,7 @@ test_schur_batch() {
   run "$helper" mixed m.h5
   schur m.h5 --schur m.h5
   code 4
-  warns "item 1 (b) is singular: row 2 has a zero or nonfinite diagonal; its S is NaN"
+  warns "item 1 (b) is singular: row 2 has a zero or nonfinite diagonal; its S is NaN; correct it, or leave the item out with --mask"
   says "items    2 solved, 1 singular, 0 left out"
   says "output   S.h5:/items/a/S and 2 more"
   equals "$(field report items failures 0)" '{"item":1,"name":"b","status":"singular","row":2}'
@@ -106,7 +106,7 @@ test_schur_batch() {
   run "$helper" put odd.h5 /items/c/B/data 1 nan
   run sptrsm-solve m.h5 --schur odd.h5 -o y.h5 --force --json report
   code 4
-  warns "S of 1 item is not finite, the first is item 2 (c)"
+  warns "S of 1 item is not finite, the first is item 2 (c): odd.h5:/items/c/B: entry (1,1) is nan; correct it, or leave the item out with --mask"
   equals "$(field report items solved)" 2
   run "$helper" same y.h5:/items/a/S S.h5:/items/a/S
   code 0
@@ -204,7 +204,7 @@ test_schur_bad() {
   run "$helper" nonfinite bad.h5 37
   schur s.h5 --schur bad.h5
   code 1
-  warns "S is not finite"
+  warns "S is not finite: bad.h5:/B: row 12 of column 3 is inf"
   equals "$(field report check difference) $(field report exit_code)" "null 1"
   factor_set s f64 0
   schur s.h5 --schur s_rhs.h5 --schur-rows s_rhs.h5 --max-berr 0
