@@ -66,8 +66,8 @@ void batch_warn(const batch_run *r) {
   char why[BATCH_VALUE_TEXT];
   for (int64_t i = 0; i < b->count && named < NAMED_COLUMNS; i++) {
     if (r->status[i].status != SPTRSM_ERR_SINGULAR) continue;
-    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its solution is NaN; " BATCH_WAY_OUT, batch_name(b, i).text,
-                r->status[i].row);
+    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its solution %s NaN; " BATCH_WAY_OUT, batch_name(b, i).text,
+                r->status[i].row, r->set->dry_run ? "would be" : "is");
     named++;
   }
   if (r->singular > named)

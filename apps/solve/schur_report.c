@@ -60,8 +60,8 @@ void schur_warn(const schur_run *r) {
   char why[BATCH_VALUE_TEXT];
   for (int64_t i = 0; i < r->batch->count && named < NAMED_COLUMNS; i++) {
     if (r->status[i].status != SPTRSM_ERR_SINGULAR) continue;
-    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its S is NaN; " BATCH_WAY_OUT, batch_name(r->batch, i).text,
-                r->status[i].row);
+    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its S %s NaN; " BATCH_WAY_OUT, batch_name(r->batch, i).text,
+                r->status[i].row, r->set->dry_run ? "would be" : "is");
     named++;
   }
   if (r->singular > named) cli_warning("%lld more items have no S; all are in the report (--json)", (long long)(r->singular - named));

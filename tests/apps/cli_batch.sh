@@ -79,6 +79,16 @@ test_batch() {
   warns "solutions of 1 item are not finite, the first is item 4: b.h5:/L: entry (2,1) is nan; correct it, or leave the item out with --mask"
   says "items    3 solved, 2 singular, 0 left out"
   equals "$(field report exit_code) $(field report items failures 1)" '4 {"item":3,"name":null,"status":"singular","row":2}'
+  # What a dry run knows of it, too.
+  run sptrsm-solve b.h5 b_rhs.h5 -o gone.h5 --dry-run --json report.dry
+  code 4
+  warns "item 1 is singular: row 0 has a zero or nonfinite diagonal; its solution would be NaN; correct it"
+  warns "item 3 is singular: row 2"
+  equals "$(field report.dry exit_code) $(field report.dry items solved) $(field report.dry items singular)" "4 0 2"
+  run "$helper" list good.h5 1 0 1 0 1
+  run sptrsm-solve b.h5 b_rhs.h5 -o gone.h5 --dry-run --mask good.h5
+  code 0
+  missing gone.h5
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5 --items 2
   code 0
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5 --item 1

@@ -90,6 +90,10 @@ test_schur_batch() {
   code 0
   run "$helper" same one.h5:/S S.h5:/items/c/S
   code 0
+  run sptrsm-solve -q m.h5 --schur m.h5 -o gone.h5 --dry-run
+  code 4
+  warns "item 1 (b) is singular: row 2 has a zero or nonfinite diagonal; its S would be NaN"
+  missing gone.h5
   # Names of groups, and items that are left out.
   for groups in m.h5:/items 'm.h5:/items/*' 'm.h5:/items/*/B'; do
     run sptrsm-solve -q m.h5 --schur "$groups" -o y.h5 --force --items 2
