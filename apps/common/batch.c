@@ -196,6 +196,7 @@ static int note_orders(batch_problem *p) {
   const sptrsm_file_batch *b = p->factors;
   p->n = calloc((size_t)b->count + 1, sizeof *p->n);
   if (p->n == NULL) return cli_no_memory("the orders");
+  if (b->kind == SPTRSM_BATCH_UNIFORM) p->n_least = p->n_most = b->items[0]->L_tri.n; /* also where there are no items */
   for (int64_t i = 0; i < b->count; i++) {
     p->n[i] = b->items[b->kind == SPTRSM_BATCH_UNIFORM ? 0 : i]->L_tri.n;
     if (i == 0 || p->n[i] < p->n_least) p->n_least = p->n[i];

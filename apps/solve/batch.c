@@ -150,7 +150,7 @@ static int make_array(batch_run *r) {
   const int64_t count = r->in.factors->count, n = r->in.n_most, nrhs = r->X.nrhs;
   const size_t each = sptrsm_dtype_bytes(r->X.dtype), one = (size_t)n * (size_t)nrhs; /* B has as many */
   const bool fits = one == 0 || (size_t)count < SIZE_MAX / 2 / each / one;
-  r->X.stride = n * nrhs;
+  if (r->X.stride == 0) r->X.stride = n * nrhs; /* B is one block for all items */
   r->array = fits ? calloc((size_t)count * one + 1, each) : NULL;
   r->X.data = r->array;
   return r->array ? CLI_OK : cli_no_memory("the solutions");

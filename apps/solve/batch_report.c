@@ -123,7 +123,8 @@ static void print_outcome(const batch_run *r, FILE *f) {
             batch_name(r->in.factors, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column),
             cli_error_size(r->max_normwise).text, r->against);
   const int64_t count = r->in.factors->count;
-  fprintf(f, "output   %s:%s", r->set->out, r->x_path ? r->x_path : count > 0 ? r->x_paths[0] : "/");
+  if (r->x_path || count > 0) fprintf(f, "output   %s:%s", r->set->out, r->x_path ? r->x_path : r->x_paths[0]);
+  else fprintf(f, "output   %s, which has no solutions", r->set->out);
   if (r->x_path == NULL && count > 1) fprintf(f, " and %lld more", (long long)count - 1);
   fputc('\n', f);
 }
@@ -137,8 +138,9 @@ void batch_report_text(const batch_run *r, FILE *f) {
           : p->op == SPTRSM_T ? ", transposed"
                               : ", conjugate transposed");
   fprintf(f, "device   %s (%s)\n", sptrsm_context_describe(r->context), r->set->solver.reason);
-  fprintf(f, "method   %s (%s), panel %d, %lld pattern%s\n", r->facts.method, r->facts.reason, r->facts.panel, (long long)r->facts.patterns,
-          plural(r->facts.patterns));
+  if (r->facts.method[0])
+    fprintf(f, "method   %s (%s), panel %d, %lld pattern%s\n", r->facts.method, r->facts.reason, r->facts.panel,
+            (long long)r->facts.patterns, plural(r->facts.patterns));
   print_outcome(r, f);
 }
 

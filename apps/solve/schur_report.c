@@ -24,6 +24,8 @@ typedef struct {
 
 static totals sum_up(const schur_run *r) {
   totals t = {0};
+  if (r->batch->count == 0 && first_of(r)) t.n_least = t.n_most = first_of(r)->L_tri.n;
+  if (r->batch->count == 0) t.rows_least = t.rows_most = r->rows[0];
   for (int64_t i = 0; i < r->batch->count; i++) {
     const schur_item *item = &r->items[i];
     const int32_t n = item->factors.F.L_tri.n;
@@ -114,9 +116,9 @@ static void print_schur(const schur_run *r, const totals *t, FILE *f) {
 
 static void print_output(const schur_run *r, FILE *f) {
   const bool groups = r->B.grouped || r->C.grouped;
-  fprintf(f, "output   %s%s:", r->set->dry_run ? "would be " : "", r->set->out);
-  if (groups && r->batch->count > 0) fprintf(f, "/items/%s/S", r->batch->names[0]);
-  else fprintf(f, "%s", groups ? "/" : "/S");
+  fprintf(f, "output   %s%s", r->set->dry_run ? "would be " : "", r->set->out);
+  if (groups && r->batch->count > 0) fprintf(f, ":/items/%s/S", r->batch->names[0]);
+  else fprintf(f, "%s", groups ? ", which has no S" : ":/S");
   if (groups && r->batch->count > 1) fprintf(f, " and %lld more", (long long)r->batch->count - 1);
   fputc('\n', f);
 }

@@ -274,6 +274,32 @@ test_batch_bad() {
     run sptrsm-info b.h5 x.h5
     code 0
   done
+  # X mirrors B also where there are no items.
+  for order in C F; do
+    batch 0 random 20 --nrhs 2 --order $order
+    for verified in --verify --no-verify; do
+      run sptrsm-solve b.h5 b_rhs.h5 -o x.h5 --force $verified
+      code 0
+      says "uniform batch of 0 items, n 20, "
+      run "$helper" shape x.h5 /X
+      equals "$(cat stdout)" "$([ $order = C ] && echo 0 x 20 x 2 || echo 0 x 2 x 20)"
+    done
+  done
+  run sptrsm-solve b.h5 x.h5:/X -o y.h5 --force
+  code 0
+  run "$helper" mixed m.h5
+  for item in a b c; do run "$helper" unlink m.h5 /items/$item; done
+  run sptrsm-solve m.h5 m.h5 -o y.h5 --force
+  code 0
+  says "mixed batch of 0 items"
+  says "output   y.h5, which has no solutions"
+  check; ! grep -qF "()" stdout || fail "a method without a name"
+  run sptrsm-solve m.h5 --schur m.h5 -o y.h5 --force
+  code 0
+  says "output   y.h5, which has no S"
+  run sptrsm-info m.h5
+  code 0
+  says "m.h5:/items: mixed batch of 0 items"
   batch 3 random 20 --nrhs 0
   missing b_rhs.h5.part
   run "$helper" empty none.h5 20

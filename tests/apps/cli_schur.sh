@@ -157,6 +157,9 @@ test_schur_batch() {
   schur none.h5 --schur square.mtx
   code 0
   says "items    0 solved"
+  says "uniform batch of 0 items, n 37"
+  run "$helper" shape S.h5 /S
+  equals "$(cat stdout)" "0 x 37 x 37"
   batch 3 random 37
   rejects 2 "b.h5: --schur needs a factor set, this is one triangle" sptrsm-solve b.h5 --schur square.mtx -o z.h5
   missing z.h5
