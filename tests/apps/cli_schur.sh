@@ -213,6 +213,12 @@ test_schur_bad() {
   code 1
   warns "S is not finite: bad.h5:/B: row 12 of column 3 is inf"
   equals "$(field report check difference) $(field report exit_code)" "null 1"
+  market nan.mtx general "37 2 2" "1 1 2" "30 2 nan"
+  schur s.h5 --schur nan.mtx
+  code 1
+  warns "S is not finite: nan.mtx: entry (29,1) is nan"
+  schur s.h5 --schur nan.mtx --schur-rows B.mtx
+  code 1
   factor_set s f64 0
   schur s.h5 --schur s_rhs.h5 --schur-rows s_rhs.h5 --max-berr 0
   code 1
