@@ -1,6 +1,7 @@
 /* batch.c -- see batch.h. Where the two files differ in type, the narrower one is read again in the wider. */
 #include "common/batch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,6 +69,52 @@ sptrsm_block batch_block_of(const batch_problem *p, const sptrsm_batch_block *X,
                       .place = X->place};
   out.data = X->data_of ? X->data_of[i] : (char *)X->data + i * X->stride * (int64_t)sptrsm_dtype_bytes(X->dtype);
   return out;
+}
+
+/* ---- values that are not finite ---- */
+
+/* Value p, or of a complex one the part that is not finite, if one is not. */
+static double real_part(const void *val, sptrsm_dtype dtype, int64_t p) {
+  const bool single = dtype == SPTRSM_F32 || dtype == SPTRSM_C64, is_complex = dtype == SPTRSM_C64 || dtype == SPTRSM_C128;
+  const int64_t at = is_complex ? 2 * p : p;
+  const double first = single ? (double)((const float *)val)[at] : ((const double *)val)[at];
+  if (!is_complex || !isfinite(first)) return first;
+  return single ? (double)((const float *)val)[at + 1] : ((const double *)val)[at + 1];
+}
+
+bool batch_odd_entry(char out[BATCH_VALUE_TEXT], const sptrsm_file_matrix *M) {
+  const bool by_rows = M->format == SPTRSM_CSR;
+  for (int64_t l = 0; l < (by_rows ? M->rows : M->cols); l++)
+    for (int64_t p = M->ptr[l]; p < M->ptr[l + 1]; p++) {
+      const double x = real_part(M->val, M->dtype, p);
+      if (isfinite(x)) continue;
+      snprintf(out, BATCH_VALUE_TEXT, "%s: entry (%lld,%lld) is %g", M->where, (long long)(by_rows ? l : M->idx[p]),
+               (long long)(by_rows ? M->idx[p] : l), x);
+      return true;
+    }
+  return false;
+}
+
+bool batch_odd_number(char out[BATCH_VALUE_TEXT], const char *where, const sptrsm_block *b, int64_t column) {
+  for (int64_t i = 0; i < b->n; i++)
+    for (int64_t k = 0; k < b->nrhs; k++) {
+      const double x = real_part(b->data, b->dtype, b->layout == SPTRSM_ROW_MAJOR ? i * b->ld + k : i + k * b->ld);
+      if (isfinite(x)) continue;
+      snprintf(out, BATCH_VALUE_TEXT, "%s: row %lld of column %lld is %g", where, (long long)i, (long long)(column + k), x);
+      return true;
+    }
+  return false;
+}
+
+/* The matrix of a triangle with the values of an item. */
+static bool odd_triangle(char out[BATCH_VALUE_TEXT], const sptrsm_file_matrix *M, const sptrsm_sparse *T) {
+  sptrsm_file_matrix with_values = *M;
+  with_values.val = (void *)T->val;
+  return batch_odd_entry(out, &with_values);
+}
+
+bool batch_odd_value(char out[BATCH_VALUE_TEXT], const sptrsm_file_factors *F) {
+  return odd_triangle(out, F->L, &F->L_tri) || (F->U && odd_triangle(out, F->U, &F->U_tri)) || (F->A && batch_odd_entry(out, F->A));
 }
 
 /* ---- the mask ---- */
@@ -149,6 +196,7 @@ static int note_orders(batch_problem *p) {
   const sptrsm_file_batch *b = p->factors;
   p->n = calloc((size_t)b->count + 1, sizeof *p->n);
   if (p->n == NULL) return cli_no_memory("the orders");
+  if (b->kind == SPTRSM_BATCH_UNIFORM) p->n_least = p->n_most = b->items[0]->L_tri.n; /* also where there are no items */
   for (int64_t i = 0; i < b->count; i++) {
     p->n[i] = b->items[b->kind == SPTRSM_BATCH_UNIFORM ? 0 : i]->L_tri.n;
     if (i == 0 || p->n[i] < p->n_least) p->n_least = p->n[i];

@@ -46,4 +46,12 @@ typedef struct {
 void batch_item_of(batch_item *, const sptrsm_file_batch *, int64_t i);
 sptrsm_block batch_block_of(const batch_problem *, const sptrsm_batch_block *, int64_t i);
 
+/* The first value that is NaN or infinite, in words: "b.h5:/L: entry (5,3) is nan". False: all are finite. */
+enum { BATCH_VALUE_TEXT = 512 };
+/* Of the triangles, then of A. Where D or a scaling has such a value, the item is singular. */
+bool batch_odd_value(char out[BATCH_VALUE_TEXT], const sptrsm_file_factors *);
+bool batch_odd_entry(char out[BATCH_VALUE_TEXT], const sptrsm_file_matrix *);
+/* column: the number in the file of the block's first one. */
+bool batch_odd_number(char out[BATCH_VALUE_TEXT], const char *where, const sptrsm_block *, int64_t column);
+
 #endif

@@ -67,12 +67,21 @@ static int count_kind(const sptrsm_file_listing *list, const char *kind) {
   return count;
 }
 
-/* The file holds one valid matrix that is no triangle, and the user did not ask for a triangle: describing it is no error. */
+/* The file holds one valid matrix that is no triangle, and the user did not ask for a triangle: describing it is no error. A square one
+ * with a NaN is not valid; others may be right-hand sides. */
 static void load_general(file_facts *f, const sptrsm_io_options *io) {
+  char value[BATCH_VALUE_TEXT];
   if (f->code != CLI_INPUT || f->listing.count != 1 || io->uplo != SPTRSM_AS_STORED) return;
   sptrsm_status status = sptrsm_file_matrix_load(&f->general, f->where, io);
-  if (status == SPTRSM_OK) f->code = CLI_OK;
-  else if (status == SPTRSM_ERR_MEMORY) note_error(f, status);
+  if (status == SPTRSM_ERR_MEMORY) note_error(f, status);
+  if (status != SPTRSM_OK) return;
+  if (f->general->rows != f->general->cols || !batch_odd_entry(value, f->general)) {
+    f->code = CLI_OK;
+    return;
+  }
+  snprintf(f->error, sizeof f->error, "%s; repair what wrote it", value);
+  sptrsm_file_matrix_free(f->general);
+  f->general = NULL;
 }
 
 static bool has_path(const sptrsm_file_listing *list, const char *path) {

@@ -42,6 +42,8 @@ typedef struct {
   int64_t batch_entries;            /* of the triangles of all sets; of a uniform batch: of its pattern */
   int64_t singular[SINGULAR_NAMED]; /* the first items with a bad diagonal, and their rows */
   int32_t singular_rows[SINGULAR_NAMED];
+  int64_t odd, odd_item;            /* items that are not singular, but have a value that is NaN or infinite; the first of them */
+  char odd_value[BATCH_VALUE_TEXT]; /* which value that is */
   triangle_facts triangles[2];
   int triangle_count;
   int code;         /* exit code of this file */

@@ -77,7 +77,7 @@ static int show_file(const settings *s, sptrsm_context *context, const char *whe
   int shown = CLI_OK;
   facts_load(&f, context, &s->io);
   if (s->plots.json) json_array_append_new(report, facts_json(&f));
-  else if (f.listing.count > 0) shown = facts_text(&f);
+  else if (f.listing.count > 0 || f.batch) shown = facts_text(&f);
   if (f.code != CLI_OK) cli_error("%s", f.error);
   int code = f.code == CLI_OK ? pictures_write(&f) : f.code;
   facts_free(&f);

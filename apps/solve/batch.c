@@ -108,6 +108,24 @@ static int analyse(batch_run *r) {
   return code;
 }
 
+static void count_items(batch_run *r) {
+  for (int64_t i = 0; i < r->in.factors->count; i++) {
+    if (r->in.mask && !r->in.mask[i]) r->status[i] = (sptrsm_item_status){ITEM_LEFT_OUT, -1};
+    r->left_out += r->status[i].status == ITEM_LEFT_OUT;
+    r->solved += r->status[i].status == SPTRSM_OK && !r->set->dry_run;
+    r->singular += r->status[i].status == SPTRSM_ERR_SINGULAR;
+  }
+}
+
+/* --dry-run: what the analysis says about the items. */
+static int foresee(batch_run *r) {
+  sptrsm_status status = SPTRSM_OK;
+  for (int64_t i = 0; status == SPTRSM_OK && i < r->in.factors->count; i++) status = sptrsm_batch_item(&r->status[i], r->batch, i);
+  if (status == SPTRSM_OK) count_items(r);
+  r->exit_code = r->singular > 0 ? CLI_SINGULAR : CLI_OK;
+  return cli_fail(status);
+}
+
 /* ---- solving ---- */
 
 static size_t block_numbers(const sptrsm_block *b) {
@@ -132,7 +150,7 @@ static int make_array(batch_run *r) {
   const int64_t count = r->in.factors->count, n = r->in.n_most, nrhs = r->X.nrhs;
   const size_t each = sptrsm_dtype_bytes(r->X.dtype), one = (size_t)n * (size_t)nrhs; /* B has as many */
   const bool fits = one == 0 || (size_t)count < SIZE_MAX / 2 / each / one;
-  r->X.stride = n * nrhs;
+  if (r->X.stride == 0) r->X.stride = n * nrhs; /* B is one block for all items */
   r->array = fits ? calloc((size_t)count * one + 1, each) : NULL;
   r->X.data = r->array;
   return r->array ? CLI_OK : cli_no_memory("the solutions");
@@ -158,16 +176,6 @@ static void erase(batch_run *r, int64_t i) {
     }
 }
 
-static void count_items(batch_run *r) {
-  for (int64_t i = 0; i < r->in.factors->count; i++) {
-    if (r->in.mask && !r->in.mask[i]) r->status[i] = (sptrsm_item_status){ITEM_LEFT_OUT, -1};
-    r->left_out += r->status[i].status == ITEM_LEFT_OUT;
-    r->solved += r->status[i].status == SPTRSM_OK;
-    r->singular += r->status[i].status == SPTRSM_ERR_SINGULAR;
-    if (r->status[i].status != SPTRSM_OK) erase(r, i);
-  }
-}
-
 static int solve(batch_run *r) {
   sptrsm_batch_run how;
   double start = cli_now();
@@ -179,6 +187,8 @@ static int solve(batch_run *r) {
   if (status == SPTRSM_OK) status = sptrsm_context_sync(r->context);
   r->seconds.solve = cli_now() - start;
   if (status == SPTRSM_OK) count_items(r);
+  for (int64_t i = 0; status == SPTRSM_OK && i < r->in.factors->count; i++)
+    if (r->status[i].status != SPTRSM_OK) erase(r, i);
   return solver_fail(status);
 }
 
@@ -290,8 +300,8 @@ int batch_work(batch_run *r) {
   int code = check_options(r->set);
   if (code == CLI_OK) code = read_inputs(r);
   if (code == CLI_OK) code = analyse(r);
-  if (code != CLI_OK || r->set->dry_run) return code;
-  code = make_solutions(r);
+  if (code == CLI_OK && r->set->dry_run) return foresee(r);
+  if (code == CLI_OK) code = make_solutions(r);
   if (code == CLI_OK) code = solve(r);
   if (code == CLI_OK) code = check(r);
   return code == CLI_OK ? write_solutions(r) : code;

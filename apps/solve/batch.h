@@ -5,6 +5,8 @@
 #include "common/batch.h"
 #include "solve/solve.h"
 
+#define BATCH_WAY_OUT "correct it, or leave the item out with --mask" /* the end of messages about an item */
+
 enum { ITEM_LEFT_OUT = 1 /* status of an item that the mask leaves out; all others are sptrsm_status */ };
 
 typedef struct {

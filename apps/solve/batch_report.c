@@ -32,22 +32,56 @@ static void column_range(const batch_run *r, int64_t *least, int64_t *most) {
 
 /* ---- for people ---- */
 
+/* Whether B of the item has a value that is not finite. X may have taken its place; then B is read again. */
+static bool odd_rhs(char out[BATCH_VALUE_TEXT], const batch_run *r, int64_t i) {
+  const problem_request *p = &r->set->problem;
+  const sptrsm_file_blocks *B = r->in.B;
+  sptrsm_file_blocks *again = NULL;
+  sptrsm_io_options io = p->io;
+  char *file = cli_file_of(p->rhs), *where = NULL;
+  io.dtype = (int)B->block.dtype;
+  const bool in_place = r->array == NULL && r->data_of == NULL;
+  bool good = file && asprintf(&where, "%s:%s", file, B->paths ? B->paths[i] : B->path) >= 0;
+  if (good && in_place) good = sptrsm_file_blocks_load(&again, p->rhs, "B", r->in.factors, &io) == SPTRSM_OK;
+  const sptrsm_block block = batch_block_of(&r->in, again ? &again->block : &B->block, i);
+  good = good && batch_odd_number(out, where, &block, p->io.col_begin);
+  sptrsm_file_blocks_free(again);
+  if (file) free(where);
+  free(file);
+  return good;
+}
+
+/* Which value makes the solution of an item not finite, or its error not a number, for which A counts, too. */
+static void explain(char out[BATCH_VALUE_TEXT], const batch_run *r, int64_t i, bool is_error) {
+  batch_item item;
+  batch_item_of(&item, r->in.factors, i);
+  if (!is_error) item.F.A = NULL;
+  if (batch_odd_value(out, &item.F) || odd_rhs(out, r, i)) return;
+  snprintf(out, BATCH_VALUE_TEXT, "numbers that it was computed with overflow in %s", cli_dtypes[item.F.L_tri.dtype]);
+}
+
 void batch_warn(const batch_run *r) {
   const sptrsm_file_batch *b = r->in.factors;
   int64_t named = 0;
+  char why[BATCH_VALUE_TEXT];
   for (int64_t i = 0; i < b->count && named < NAMED_COLUMNS; i++) {
     if (r->status[i].status != SPTRSM_ERR_SINGULAR) continue;
-    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its solution is NaN", batch_name(b, i).text, r->status[i].row);
+    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its solution %s NaN; " BATCH_WAY_OUT, batch_name(b, i).text,
+                r->status[i].row, r->set->dry_run ? "would be" : "is");
     named++;
   }
   if (r->singular > named)
     cli_warning("%lld more items have no solution; all are in the report (--json)", (long long)(r->singular - named));
-  if (r->odd > 0)
-    cli_warning("solutions of %lld item%s are not finite, the first is %s", (long long)r->odd, plural(r->odd),
-                batch_name(b, r->odd_items[0]).text);
-  if (r->unjudged > 0)
-    cli_warning("backward errors of %lld item%s are not a number, the first is %s", (long long)r->unjudged, plural(r->unjudged),
-                batch_name(b, r->unjudged_items[0]).text);
+  if (r->odd > 0) {
+    explain(why, r, r->odd_items[0], false);
+    cli_warning("solutions of %lld item%s are not finite, the first is %s: %s; " BATCH_WAY_OUT, (long long)r->odd, plural(r->odd),
+                batch_name(b, r->odd_items[0]).text, why);
+  }
+  if (r->unjudged > 0) {
+    explain(why, r, r->unjudged_items[0], true);
+    cli_warning("backward errors of %lld item%s are not a number, the first is %s: %s; " BATCH_WAY_OUT, (long long)r->unjudged,
+                plural(r->unjudged), batch_name(b, r->unjudged_items[0]).text, why);
+  }
   if (r->set->max_berr >= 0 && r->worst_item >= 0 && !(r->max_berr <= r->set->max_berr))
     cli_warning("backward error %s of %s, column %lld, is above --max-berr %g", cli_error_size(r->max_berr).text,
                 batch_name(b, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column), r->set->max_berr);
@@ -89,7 +123,8 @@ static void print_outcome(const batch_run *r, FILE *f) {
             batch_name(r->in.factors, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column),
             cli_error_size(r->max_normwise).text, r->against);
   const int64_t count = r->in.factors->count;
-  fprintf(f, "output   %s:%s", r->set->out, r->x_path ? r->x_path : count > 0 ? r->x_paths[0] : "/");
+  if (r->x_path || count > 0) fprintf(f, "output   %s:%s", r->set->out, r->x_path ? r->x_path : r->x_paths[0]);
+  else fprintf(f, "output   %s, which has no solutions", r->set->out);
   if (r->x_path == NULL && count > 1) fprintf(f, " and %lld more", (long long)count - 1);
   fputc('\n', f);
 }
@@ -103,8 +138,9 @@ void batch_report_text(const batch_run *r, FILE *f) {
           : p->op == SPTRSM_T ? ", transposed"
                               : ", conjugate transposed");
   fprintf(f, "device   %s (%s)\n", sptrsm_context_describe(r->context), r->set->solver.reason);
-  fprintf(f, "method   %s (%s), panel %d, %lld pattern%s\n", r->facts.method, r->facts.reason, r->facts.panel, (long long)r->facts.patterns,
-          plural(r->facts.patterns));
+  if (r->facts.method[0])
+    fprintf(f, "method   %s (%s), panel %d, %lld pattern%s\n", r->facts.method, r->facts.reason, r->facts.panel,
+            (long long)r->facts.patterns, plural(r->facts.patterns));
   print_outcome(r, f);
 }
 

@@ -336,6 +336,7 @@ int schur_work(schur_run *r, sptrsm_batch_kind kind) {
   int code = read_inputs(r);
   if (code == CLI_OK) code = analyse(r);
   if (code == CLI_OK) code = count_bytes(r);
+  if (r->set->dry_run && r->singular > 0) r->exit_code = CLI_SINGULAR;
   if (code != CLI_OK || r->set->dry_run) return code;
   code = solve(r);
   if (code == CLI_OK) code = check(r);

@@ -24,6 +24,8 @@ typedef struct {
 
 static totals sum_up(const schur_run *r) {
   totals t = {0};
+  if (r->batch->count == 0 && first_of(r)) t.n_least = t.n_most = first_of(r)->L_tri.n;
+  if (r->batch->count == 0) t.rows_least = t.rows_most = r->rows[0];
   for (int64_t i = 0; i < r->batch->count; i++) {
     const schur_item *item = &r->items[i];
     const int32_t n = item->factors.F.L_tri.n;
@@ -41,18 +43,35 @@ static totals sum_up(const schur_run *r) {
 
 /* ---- for people ---- */
 
+static bool odd_side(char out[BATCH_VALUE_TEXT], const schur_input *in, int64_t i) {
+  if (in->where == NULL) return false;
+  const schur_side *s = schur_side_of(in, i);
+  return s->matrix ? batch_odd_entry(out, s->matrix) : batch_odd_number(out, s->block->where, &s->block->block, 0);
+}
+
+/* Which value makes S of an item not finite. */
+static void explain(char out[BATCH_VALUE_TEXT], const schur_run *r, int64_t i) {
+  sptrsm_file_factors F = r->items[i].factors.F;
+  F.A = NULL; /* S is made without it */
+  if (batch_odd_value(out, &F) || odd_side(out, &r->B, i) || odd_side(out, &r->C, i)) return;
+  snprintf(out, BATCH_VALUE_TEXT, "numbers that it was computed with overflow in %s", cli_dtypes[F.L_tri.dtype]);
+}
+
 void schur_warn(const schur_run *r) {
   int64_t named = 0;
+  char why[BATCH_VALUE_TEXT];
   for (int64_t i = 0; i < r->batch->count && named < NAMED_COLUMNS; i++) {
     if (r->status[i].status != SPTRSM_ERR_SINGULAR) continue;
-    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its S is NaN", batch_name(r->batch, i).text, r->status[i].row);
+    cli_warning("%s is singular: row %d has a zero or nonfinite diagonal; its S %s NaN; " BATCH_WAY_OUT, batch_name(r->batch, i).text,
+                r->status[i].row, r->set->dry_run ? "would be" : "is");
     named++;
   }
   if (r->singular > named) cli_warning("%lld more items have no S; all are in the report (--json)", (long long)(r->singular - named));
+  if (r->odd > 0) explain(why, r, r->odd_items[0]);
   if (r->odd > 0 && r->is_batch)
-    cli_warning("S of %lld item%s is not finite, the first is %s", (long long)r->odd, plural(r->odd),
-                batch_name(r->batch, r->odd_items[0]).text);
-  else if (r->odd > 0) cli_warning("S is not finite");
+    cli_warning("S of %lld item%s is not finite, the first is %s: %s; " BATCH_WAY_OUT, (long long)r->odd, plural(r->odd),
+                batch_name(r->batch, r->odd_items[0]).text, why);
+  else if (r->odd > 0) cli_warning("S is not finite: %s", why);
   if (r->above && r->set->max_berr >= 0)
     cli_warning("the difference of S z and %s z, %s, is above --max-berr %g", form(r), cli_error_size(r->difference).text,
                 r->set->max_berr);
@@ -97,9 +116,9 @@ static void print_schur(const schur_run *r, const totals *t, FILE *f) {
 
 static void print_output(const schur_run *r, FILE *f) {
   const bool groups = r->B.grouped || r->C.grouped;
-  fprintf(f, "output   %s%s:", r->set->dry_run ? "would be " : "", r->set->out);
-  if (groups && r->batch->count > 0) fprintf(f, "/items/%s/S", r->batch->names[0]);
-  else fprintf(f, "%s", groups ? "/" : "/S");
+  fprintf(f, "output   %s%s", r->set->dry_run ? "would be " : "", r->set->out);
+  if (groups && r->batch->count > 0) fprintf(f, ":/items/%s/S", r->batch->names[0]);
+  else fprintf(f, "%s", groups ? ", which has no S" : ":/S");
   if (groups && r->batch->count > 1) fprintf(f, " and %lld more", (long long)r->batch->count - 1);
   fputc('\n', f);
 }

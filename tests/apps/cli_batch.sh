@@ -74,11 +74,21 @@ test_batch() {
   run "$helper" poke b.h5 b.h5 4 3 nan
   solve_batch --verify
   code 4
-  warns "item 1 is singular: row 0 has a zero or nonfinite diagonal; its solution is NaN"
+  warns "item 1 is singular: row 0 has a zero or nonfinite diagonal; its solution is NaN; correct it, or leave the item out with --mask"
   warns "item 3 is singular: row 2"
-  warns "solutions of 1 item are not finite, the first is item 4"
+  warns "solutions of 1 item are not finite, the first is item 4: b.h5:/L: entry (2,1) is nan; correct it, or leave the item out with --mask"
   says "items    3 solved, 2 singular, 0 left out"
   equals "$(field report exit_code) $(field report items failures 1)" '4 {"item":3,"name":null,"status":"singular","row":2}'
+  # What a dry run knows of it, too.
+  run sptrsm-solve b.h5 b_rhs.h5 -o gone.h5 --dry-run --json report.dry
+  code 4
+  warns "item 1 is singular: row 0 has a zero or nonfinite diagonal; its solution would be NaN; correct it"
+  warns "item 3 is singular: row 2"
+  equals "$(field report.dry exit_code) $(field report.dry items solved) $(field report.dry items singular)" "4 0 2"
+  run "$helper" list good.h5 1 0 1 0 1
+  run sptrsm-solve b.h5 b_rhs.h5 -o gone.h5 --dry-run --mask good.h5
+  code 0
+  missing gone.h5
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5 --items 2
   code 0
   run sptrsm-verify -q b.h5 b_rhs.h5 x.h5 --item 1
@@ -88,8 +98,28 @@ test_batch() {
   says "uniform batch of 5 items, n 6, f64"
   says "2 singular items"
   says "item 3: row 2"
+  says "1 item with a value that is not finite, the first is item 4: b.h5:/L: entry (2,1) is nan"
+  run sptrsm-info --json b.h5
+  mv stdout facts
+  equals "$(field facts files 0 batch nonfinite) $(field facts files 0 batch nonfinite_value)" "1 b.h5:/L: entry (2,1) is nan"
   solve_batch --items 4 --max-berr 1
   code 1
+  # NaN in right-hand sides, of which columns are taken; X takes the place of B where nothing is verified. An overflow has no such value.
+  batch 3 random 6 --nrhs 3 --order F
+  run "$helper" put b_rhs.h5 /B 33 nan
+  for verified in --verify --no-verify; do
+    solve_batch $verified --cols 1:3
+    code 1
+    warns "the first is item 1: b_rhs.h5:/B: row 3 of column 2 is nan; correct it"
+    solve_batch $verified --cols 1:3 --items 1
+    warns "the first is item 1: b_rhs.h5:/B: row 3 of column 2 is nan; correct it"
+  done
+  run "$helper" put b_rhs.h5 /B 33 1e308 -1e308 1e308
+  run "$helper" poke b.h5 b.h5 1 0 1e-308
+  run "$helper" put b_rhs.h5 /B 18 1e308
+  solve_batch --no-verify
+  code 1
+  warns "the first is item 1: numbers that it was computed with overflow in f64; correct it"
   no_leftovers
 }
 
@@ -132,7 +162,7 @@ test_batch_mixed() {
   code 0
   run sptrsm-solve odd.h5 odd.h5 -o y.h5 --force --json report
   code 4
-  warns "solutions of 1 item are not finite, the first is item 2 (c)"
+  warns "solutions of 1 item are not finite, the first is item 2 (c): odd.h5:/items/c/B: row 1 of column 1 is nan; correct it"
   equals "$(field report items nonfinite)" '{"count":1,"first":[2]}'
   run "$helper" same y.h5:/items/a/X x.h5:/items/a/X
   code 0
@@ -157,13 +187,22 @@ test_batch_mixed() {
     code 0
     run sptrsm-solve odd.h5 f.h5 -o y.h5 --force --json report
     code 1
-    warns "backward errors of 1 item are not a number, the first is item 2 (sub2)"
-    equals "$(field report items unjudged)" '{"count":1,"first":[2]}'
-    at_most "$(field report residual max_berr)" 1e-14
-    equals "$(field report exit_code)" 1
+    warns "backward errors of 1 item are not a number, the first is item 2 (sub2): odd.h5:/items/sub2/A: entry ("
+    warns ") is nan; correct it, or leave the item out with --mask"
     run sptrsm-solve -q odd.h5 f.h5 -o y.h5 --force
     code 1
     warns "the first is item 2 (sub2)"
+    run "$helper" put odd.h5 /items/sub2/B/values 0 inf
+    run sptrsm-solve odd.h5 odd.h5 -o y.h5 --force
+    code 1
+    warns "the first is item 2 (sub2): odd.h5:/items/sub2/B: row"
+    warns "is inf; correct it"
+    run sptrsm-info odd.h5
+    code 0
+    says "1 item with a value that is not finite, the first is item 2 (sub2): odd.h5:/items/sub2/A: entry ("
+    equals "$(field report items unjudged)" '{"count":1,"first":[2]}'
+    at_most "$(field report residual max_berr)" 1e-14
+    equals "$(field report exit_code)" 1
     rejects 5 "f.h5: exists; replace it with --force" sptrsm-gen feti 2 4 -o f.h5
   fi
   rejects 2 "give feti CUTS SIDE" sptrsm-gen feti 2 -o g.h5
@@ -235,6 +274,32 @@ test_batch_bad() {
     run sptrsm-info b.h5 x.h5
     code 0
   done
+  # X mirrors B also where there are no items.
+  for order in C F; do
+    batch 0 random 20 --nrhs 2 --order $order
+    for verified in --verify --no-verify; do
+      run sptrsm-solve b.h5 b_rhs.h5 -o x.h5 --force $verified
+      code 0
+      says "uniform batch of 0 items, n 20, "
+      run "$helper" shape x.h5 /X
+      equals "$(cat stdout)" "$([ $order = C ] && echo 0 x 20 x 2 || echo 0 x 2 x 20)"
+    done
+  done
+  run sptrsm-solve b.h5 x.h5:/X -o y.h5 --force
+  code 0
+  run "$helper" mixed m.h5
+  for item in a b c; do run "$helper" unlink m.h5 /items/$item; done
+  run sptrsm-solve m.h5 m.h5 -o y.h5 --force
+  code 0
+  says "mixed batch of 0 items"
+  says "output   y.h5, which has no solutions"
+  check; ! grep -qF "()" stdout || fail "a method without a name"
+  run sptrsm-solve m.h5 --schur m.h5 -o y.h5 --force
+  code 0
+  says "output   y.h5, which has no S"
+  run sptrsm-info m.h5
+  code 0
+  says "m.h5:/items: mixed batch of 0 items"
   batch 3 random 20 --nrhs 0
   missing b_rhs.h5.part
   run "$helper" empty none.h5 20

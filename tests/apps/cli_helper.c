@@ -18,6 +18,7 @@
  *   cli_helper put FILE PATH P x ...     number P and those behind it of the dataset PATH become x ...
  *   cli_helper attribute FILE NAME x     attribute of the root: an integer, or a real number if x has a point
  *   cli_helper cut FILE PATH             only the first row of a dataset of two dimensions stays, as 1 x n
+ *   cli_helper shape FILE PATH           the dimensions of a dataset
  *   cli_helper unlink FILE PATH          removes an object
  *   cli_helper json FILE [key ...]       is FILE valid JSON? prints the value under the keys (numbers: index in a list)
  */
@@ -381,6 +382,16 @@ static int cut_rows(const char *path, const char *dataset) {
   return damaged(file, path, good);
 }
 
+static int print_shape(const char *path, const char *dataset) {
+  hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), d = H5Dopen2(file, dataset, H5P_DEFAULT), space = H5Dget_space(d);
+  hsize_t dims[H5S_MAX_RANK] = {0};
+  const int rank = H5Sget_simple_extent_dims(space, dims, NULL);
+  for (int k = 0; k < rank; k++) printf("%s%llu", k > 0 ? " x " : "", (unsigned long long)dims[k]);
+  putchar('\n');
+  H5Sclose(space), H5Dclose(d), H5Fclose(file);
+  return rank < 0;
+}
+
 static int remove_object(const char *path, const char *name) {
   hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
   return damaged(file, path, H5Ldelete(file, name, H5P_DEFAULT) >= 0);
@@ -423,6 +434,7 @@ int main(int argc, char **argv) {
   if (argc >= 6 && strcmp(argv[1], "put") == 0) return put_numbers(argv[2], argv[3], (hsize_t)atoll(argv[4]), argc - 5, argv + 5);
   if (argc == 5 && strcmp(argv[1], "attribute") == 0) return put_attribute(argv[2], argv[3], argv[4]);
   if (argc == 4 && strcmp(argv[1], "cut") == 0) return cut_rows(argv[2], argv[3]);
+  if (argc == 4 && strcmp(argv[1], "shape") == 0) return print_shape(argv[2], argv[3]);
   if (argc == 4 && strcmp(argv[1], "unlink") == 0) return remove_object(argv[2], argv[3]);
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
   fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | empty OUT N | list OUT x ... | rows PART WHOLE | same A "

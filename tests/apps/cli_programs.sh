@@ -180,6 +180,14 @@ END
   run sptrsm-info odd.h5
   code 3
   warns 'odd.h5:/L: Binsparse format "XYZ" is not read'
+  market nan.mtx general "3 3 4" "1 1 1" "2 1 nan" "2 2 1" "3 3 2" # a triangle, but for its value
+  run sptrsm-info nan.mtx
+  code 3
+  warns "nan.mtx: entry (1,0) is nan; repair what wrote it"
+  market nan_rhs.mtx general "3 2 1" "2 1 nan"
+  run sptrsm-info nan_rhs.mtx
+  code 0
+  says "nan_rhs.mtx: general matrix, 3 x 2"
   run sptrsm-info none.h5 grid.h5:/L
   code 5
   warns "sptrsm-info: error: none.h5: No such file"

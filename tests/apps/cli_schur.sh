@@ -77,7 +77,7 @@ test_schur_batch() {
   run "$helper" mixed m.h5
   schur m.h5 --schur m.h5
   code 4
-  warns "item 1 (b) is singular: row 2 has a zero or nonfinite diagonal; its S is NaN"
+  warns "item 1 (b) is singular: row 2 has a zero or nonfinite diagonal; its S is NaN; correct it, or leave the item out with --mask"
   says "items    2 solved, 1 singular, 0 left out"
   says "output   S.h5:/items/a/S and 2 more"
   equals "$(field report items failures 0)" '{"item":1,"name":"b","status":"singular","row":2}'
@@ -90,6 +90,10 @@ test_schur_batch() {
   code 0
   run "$helper" same one.h5:/S S.h5:/items/c/S
   code 0
+  run sptrsm-solve -q m.h5 --schur m.h5 -o gone.h5 --dry-run
+  code 4
+  warns "item 1 (b) is singular: row 2 has a zero or nonfinite diagonal; its S would be NaN"
+  missing gone.h5
   # Names of groups, and items that are left out.
   for groups in m.h5:/items 'm.h5:/items/*' 'm.h5:/items/*/B'; do
     run sptrsm-solve -q m.h5 --schur "$groups" -o y.h5 --force --items 2
@@ -106,7 +110,7 @@ test_schur_batch() {
   run "$helper" put odd.h5 /items/c/B/data 1 nan
   run sptrsm-solve m.h5 --schur odd.h5 -o y.h5 --force --json report
   code 4
-  warns "S of 1 item is not finite, the first is item 2 (c)"
+  warns "S of 1 item is not finite, the first is item 2 (c): odd.h5:/items/c/B: entry (1,1) is nan; correct it, or leave the item out with --mask"
   equals "$(field report items solved)" 2
   run "$helper" same y.h5:/items/a/S S.h5:/items/a/S
   code 0
@@ -153,6 +157,9 @@ test_schur_batch() {
   schur none.h5 --schur square.mtx
   code 0
   says "items    0 solved"
+  says "uniform batch of 0 items, n 37"
+  run "$helper" shape S.h5 /S
+  equals "$(cat stdout)" "0 x 37 x 37"
   batch 3 random 37
   rejects 2 "b.h5: --schur needs a factor set, this is one triangle" sptrsm-solve b.h5 --schur square.mtx -o z.h5
   missing z.h5
@@ -204,8 +211,14 @@ test_schur_bad() {
   run "$helper" nonfinite bad.h5 37
   schur s.h5 --schur bad.h5
   code 1
-  warns "S is not finite"
+  warns "S is not finite: bad.h5:/B: row 12 of column 3 is inf"
   equals "$(field report check difference) $(field report exit_code)" "null 1"
+  market nan.mtx general "37 2 2" "1 1 2" "30 2 nan"
+  schur s.h5 --schur nan.mtx
+  code 1
+  warns "S is not finite: nan.mtx: entry (29,1) is nan"
+  schur s.h5 --schur nan.mtx --schur-rows B.mtx
+  code 1
   factor_set s f64 0
   schur s.h5 --schur s_rhs.h5 --schur-rows s_rhs.h5 --max-berr 0
   code 1

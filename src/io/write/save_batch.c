@@ -120,11 +120,18 @@ static sptrsm_status check_dense(const sptrsm_batch_block *X, int64_t count, int
   return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "an array takes blocks of one shape that lie one behind the other, with the smallest ld");
 }
 
+/* The rows of the blocks of an array; without items those that the stride leaves room for, so that the shape is that of the others. */
+static int32_t rows_of(const sptrsm_file_batch_solution *s) {
+  if (s->count > 0) return s->n[0];
+  const int64_t rows = s->X->nrhs > 0 && s->X->stride > 0 ? s->X->stride / s->X->nrhs : 0;
+  return rows <= INT32_MAX ? (int32_t)rows : 0;
+}
+
 static sptrsm_status check_solution(const sptrsm_file_batch_solution *s) {
   if (s->count < 0 || s->X == NULL || (s->count > 0 && s->n == NULL))
     return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "sptrsm_file_batch_solution: a negative count, or no orders or blocks");
   if (s->paths == NULL) {
-    SPTI_IO_TRY(check_dense(s->X, s->count, s->count > 0 ? s->n[0] : 0));
+    SPTI_IO_TRY(check_dense(s->X, s->count, rows_of(s)));
     for (int64_t i = 1; i < s->count; i++)
       if (s->n[i] != s->n[0])
         return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "item %lld has order %d, item 0 has %d; an array takes blocks of one shape",
@@ -229,7 +236,7 @@ sptrsm_status sptrsm_file_batch_solution_save(const char *path, const sptrsm_fil
   sptrsm_status status = SPTRSM_OK;
   const char *name = o->path != NULL ? o->path : "X";
   if (in.paths != NULL) status = write_groups(&out, &in, o);
-  else status = write_array(&out, name, in.X, in.count, in.count > 0 ? in.n[0] : 0, o);
+  else status = write_array(&out, name, in.X, in.count, rows_of(&in), o);
   if (status == SPTRSM_OK && in.paths == NULL) status = write_beside(&out, name, &in, o);
   return spti_io_output_finish(&out, status);
 }
