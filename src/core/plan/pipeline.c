@@ -156,13 +156,24 @@ static int32_t slab_width(int32_t most, int64_t nrhs, int threads, bool shares) 
   return share < most ? (int32_t)share : most;
 }
 
-/* The most columns of a slab: spti_panels.narrow where B and X are column-major, unless a method that has a rule of its own for the width,
- * as `block`, which reads its factor once a slab, has a panel of at most NARROW_BYTES. */
+/* Is there a method that has a rule of its own for the width, as `block`, which reads its factor once a slab? */
+static bool wants_wide_slabs(const spti_pipeline *pipe) {
+  bool wants = false;
+  for (int s = 0; s < pipe->stage_count; s++) wants = wants || (pipe->stages[s].plan && pipe->stages[s].plan->method->panel);
+  return wants;
+}
+
+/* Threads with slabs of their own are faster than such as share one, unless there are far fewer slabs than threads that can share. */
+static bool shares_slabs(const spti_pipeline *pipe, int64_t slabs, int sharers) {
+  enum { SHARERS_OF_SLAB = 4 };
+  return slabs == 1 || (wants_wide_slabs(pipe) && SHARERS_OF_SLAB * slabs <= sharers);
+}
+
+/* The most columns of a slab: spti_panels.narrow where B and X are column-major, unless wide slabs are wanted and a panel has at most
+ * NARROW_BYTES. */
 static int32_t most_columns(const spti_pipeline *pipe, const spti_panels *panels, bool by_columns) {
   const int64_t bytes = (int64_t)pipe->n * panels->panel * (int64_t)sptrsm_dtype_bytes(pipe->dtype);
-  bool own = false;
-  for (int s = 0; s < pipe->stage_count; s++) own = own || (pipe->stages[s].plan && pipe->stages[s].plan->method->panel);
-  return !by_columns || (own && bytes <= NARROW_BYTES) ? panels->panel : panels->narrow;
+  return !by_columns || (wants_wide_slabs(pipe) && bytes <= NARROW_BYTES) ? panels->panel : panels->narrow;
 }
 
 /* One solve: slabs of `width` columns, each packed, solved and unpacked in the panel of the thread that claimed it. */
@@ -201,13 +212,15 @@ static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *pane
   spti_team *threads = panels->lent ? NULL : pipe->context->team;
   const int ready = work_of(pipe, B->nrhs) < SHARED_LEAST ? 1 : spti_team_ready(threads);
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
+  const int sharers = ready < team(pipe) ? ready : team(pipe);
   const bool by_columns = B->layout == SPTRSM_COL_MAJOR && X->layout == SPTRSM_COL_MAJOR;
+  const int32_t most = most_columns(pipe, panels, by_columns);
   host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X};
-  run.width = slab_width(most_columns(pipe, panels, by_columns), B->nrhs, owners, team(pipe) > 1);
-  const int64_t slabs = (B->nrhs - 1) / run.width + 1;
+  run.width = slab_width(most, B->nrhs, owners, sharers > 1);
+  const bool share = sharers > 1 && shares_slabs(pipe, (B->nrhs - 1) / run.width + 1, sharers);
+  if (share) run.inside = threads, run.width = slab_width(most, B->nrhs, 1, true);
   atomic_init(&run.result, SPTRSM_OK);
-  if (slabs == 1 && team(pipe) > 1 && ready > 1) run.inside = threads; /* threads with slabs of their own are faster than such as share */
-  spti_team_run(run.inside ? NULL : threads, owners, slabs, run_one, &run);
+  spti_team_run(share ? NULL : threads, owners, (B->nrhs - 1) / run.width + 1, run_one, &run);
   return (sptrsm_status)atomic_load(&run.result);
 }
 

@@ -189,6 +189,45 @@ Test(schedule, teams_give_the_bits_of_one_thread) {
   check_teams("block", TEST_TREE, SPTRSM_C64, SPTRSM_LOWER, SPTRSM_C);
 }
 
+static void note_width(void *user, const sptrsm_span *span) {
+  int64_t *widest = user;
+  if (strcmp(span->step, "copy B") == 0 && span->nrhs > *widest) *widest = span->nrhs;
+}
+
+/* Where threads are many times as many as slabs of 8 columns, they share one that has all columns. Bits stay. */
+Test(schedule, few_slabs_are_shared) {
+  const int32_t n = 20000;
+  opened o = open_system(TEST_TREE, n, SPTRSM_F64, SPTRSM_LOWER);
+  sptrsm_plan *plan;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "block";
+  cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  plan->team = 16; /* as of a tree with more branches */
+  for (int64_t nrhs = 16; nrhs <= 40; nrhs += 24) {
+    int64_t widest = 0;
+    test_block B = test_block_make(n, nrhs, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0), alone, X;
+    test_block_fill(&B, 2);
+    alone = test_block_copy(&B), X = test_block_copy(&B);
+    spti_team_set_threads(plan->context->team, 1);
+    cr_assert_eq(sptrsm_solve(plan, NULL, NULL, &B.block, &alone.block), SPTRSM_OK, "%s", sptrsm_last_error());
+    spti_team_set_threads(plan->context->team, 16);
+    if (nrhs == 16) cr_assert_eq(sptrsm_context_set_trace(plan->context, note_width, &widest), SPTRSM_OK);
+    sptrsm_workspace *workspace;
+    cr_assert_eq(sptrsm_workspace_create(&workspace, plan, 0), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_solve(plan, workspace, NULL, &B.block, &X.block), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_context_set_trace(plan->context, NULL, NULL), SPTRSM_OK);
+    cr_assert(nrhs > 16 || widest == 16, "two slabs of %d columns", (int)widest);
+    cr_assert(test_block_same_bits(&X, &alone), "%d columns have other bits", (int)nrhs);
+    sptrsm_workspace_destroy(workspace);
+    test_block_free(&X);
+    test_block_free(&alone);
+    test_block_free(&B);
+  }
+  sptrsm_plan_destroy(plan);
+  close_system(&o);
+}
+
 /* Wide levels with a hub between them: a row that needs every fifth row of the level before it and that all rows after it need. Steps then
  * alternate between parts for all threads and a part for one, and a thread that goes ahead too early reads rows that are not solved. */
 enum { HUB_LEVELS = 10, HUB_ROWS = 20000, HUB_STRIDE = 5, HUB_ORDER = HUB_LEVELS * (HUB_ROWS + 1) };
