@@ -22,8 +22,9 @@ extern "C" {
  *   entries_a_level   stored entries / levels
  *   levels_a_hop      level sets of rows per level set of row panels, as `block` forms them (GPU); 0: not looked for
  *   stencil           rows that can be solved at the same time if the pattern is a stencil's on a grid (GPU), else 0
- *   chained           share of the entries in rows with nearly the pattern of a neighbour, as in supernodes (host) */
-#define SPTRSM_AUTO_FEATURES 9
+ *   chained           share of the entries in rows with nearly the pattern of a neighbour, as in supernodes (host)
+ *   single_to_double  operations in single precision that the device does in the time of one in double (GPU), else 0 */
+#define SPTRSM_AUTO_FEATURES 10
 SPTRSM_API const char *sptrsm_auto_feature(int index); /* its name, static storage; NULL beyond 0 <= index < SPTRSM_AUTO_FEATURES */
 
 /* values [SPTRSM_AUTO_FEATURES]: the features of op(T) with options->nrhs_hint right-hand sides (0: unknown); options NULL: the defaults.

@@ -40,6 +40,7 @@ struct sptrsm_context {
   size_t shared_bytes;    /* shared memory that a thread block may ask for */
   size_t memory_limit;    /* bytes of device memory for all objects of the context; 0: no limit */
   bool reads_pageable;    /* the device reads and writes all host memory */
+  int single_to_double;   /* operations in single precision in the time of one in double */
   int64_t fp32_lanes;     /* lanes for single precision of all multiprocessors */
   int32_t *pinned;        /* [SPTI_PINNED_WORDS] page-locked words for small results of an analysis, copied there or written by kernels */
   int32_t *pinned_device; /* the same words as the device sees them; the host may read what kernels wrote after spti_gpu_wait */

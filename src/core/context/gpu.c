@@ -62,6 +62,7 @@ static sptrsm_status check_device(sptrsm_context *context) {
   context->shared_bytes = properties.sharedMemPerBlockOptin;
   context->reads_pageable = properties.pageableMemoryAccess != 0;
   context->fp32_lanes = fp32_lanes(&properties);
+  SPTI_CUDA(cudaDeviceGetAttribute(&context->single_to_double, cudaDevAttrSingleToDoublePrecisionPerfRatio, context->device));
   return SPTRSM_OK;
 }
 

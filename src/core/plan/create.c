@@ -67,6 +67,7 @@ static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all
   *f = (spti_features){.place = plan->context->place,
                        .device = plan->context->description,
                        .deterministic = plan->options.deterministic,
+                       .single_to_double = plan->context->single_to_double,
                        .nrhs = plan->options.nrhs_hint,
                        .n = plan->view.n,
                        .nnz = plan->view.nnz};

@@ -59,6 +59,15 @@ static const row table[] = {
      .levels = {0, 6},
      .method = "levelset",
      .reason = "few levels: a launch a level, all right-hand sides of a row side by side"},
+    /* dense tiles have up to three times the entries, and all products of block are in double; not measured, README.md has the estimate */
+    {.name = "slow-doubles",
+     .place = SPTRSM_CUDA,
+     .deterministic = true,
+     .nrhs = {256, 0},
+     .levels_a_hop = {5, 0},
+     .single_to_double = {16, 0},
+     .method = "gather",
+     .reason = "factors, many right-hand sides, a device with slow double precision: no products with zeros"},
     /* levels of rows for each hop of row panels: factors 9 to 53, memplus U 6; 1.9 and less where block loses */
     {.name = "panels",
      .place = SPTRSM_CUDA,

@@ -52,6 +52,13 @@ Test(gpu_calls, a_device_without_code) {
   refused(sptrsm_context_create(&context, SPTRSM_CUDA, 1, NULL), SPTRSM_ERR_DEVICE, "looking for code");
 }
 
+Test(gpu_calls, the_speed_of_double_precision) {
+  fake.single_to_double = 64;
+  sptrsm_context *context = open_on(0, NULL);
+  cr_assert_eq(context->single_to_double, 64);
+  sptrsm_context_destroy(context);
+}
+
 /* Whatever the library does on its device, the caller's device is the current one afterwards. */
 Test(gpu_calls, the_current_device_stays) {
   for (int current = 0; current < FAKE_DEVICES; current++) {

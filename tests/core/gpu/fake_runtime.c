@@ -70,6 +70,11 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *out, int device) {
   out->pageableMemoryAccess = fake.reads_pageable;
   return next();
 }
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
+  (void)device;
+  *value = attribute == cudaDevAttrSingleToDoublePrecisionPerfRatio ? fake.single_to_double : 0;
+  return next();
+}
 cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int other) {
   *can = device != other;
   return next();

@@ -22,6 +22,7 @@ extern struct fake_state {
   int code;              /* what looking for code of the current device returns */
   int major, minor;      /* compute capability of the devices */
   bool reads_pageable;   /* the devices read all host memory */
+  int single_to_double;  /* of cudaDevAttrSingleToDoublePrecisionPerfRatio */
   fake_stream *captured; /* a stream that is being captured: calls that no capture survives spoil it */
   size_t trimmed_to;     /* of the latest call that trimmed a pool */
   int trims, waits;      /* calls that trimmed a pool, and that waited for a stream */

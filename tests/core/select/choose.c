@@ -65,6 +65,15 @@ Test(choose, row_panels) {
   expect(with_panels(problem(1000, 499, 0, 499, 32), 100), "gather");
 }
 
+/* A device for graphics: with few right-hand sides hops of panels decide, with many the products. */
+Test(choose, factors_where_double_precision_is_slow) {
+  spti_features f = with_panels(problem(43243, 295, 0, 0, 1), 59);
+  for (f.single_to_double = 2; f.single_to_double <= 64; f.single_to_double *= 2)
+    for (f.nrhs = 1; f.nrhs <= 1024; f.nrhs *= 2) expect(f, f.single_to_double >= 16 && f.nrhs >= 256 ? "gather" : "block");
+  f.nrhs = 0;
+  expect(f, "block"); /* unknown */
+}
+
 /* A stencil is looked for exactly where some stencil on a grid of that order would be taken. */
 Test(choose, where_stencils_are_asked_for) {
   static const int32_t orders[] = {0, 1, 499, 500, 501, 999, 1000, 1999, 2000, 3000, 7077888};

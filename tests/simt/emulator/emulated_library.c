@@ -25,6 +25,7 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
   context->spin_limit = SPTI_SPIN_LIMIT;
   context->shared_bytes = EMULATED_GPU_SHARED_BYTES;
   context->fp32_lanes = EMULATED_GPU_FP32_LANES;
+  context->single_to_double = 2;
   use_schedule();
   snprintf(context->description, sizeof context->description, "emulator");
   return SPTRSM_OK;
