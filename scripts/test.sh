@@ -57,6 +57,24 @@ check() { # check NAME COMMAND...
   "$@" || failed+=("$name")
   echo "($name: $((SECONDS - start)) s)"
 }
+# beside NAME COMMAND...: a check that hardly uses more than one processor, while others run; its output is shown by wait_beside.
+beside=()
+beside() {
+  local log="build/${1// /-}.log"
+  ("${@:2}" >"$log" 2>&1) &
+  beside+=("$!:$log:$1:$SECONDS")
+}
+wait_beside() {
+  local entry pid log name start
+  for entry in "${beside[@]}"; do
+    IFS=: read -r pid log name start <<<"$entry"
+    wait "$pid" || failed+=("$name")
+    say "$name"
+    cat "$log"
+    echo "($name: ended $((SECONDS - start)) s after it began, beside others)"
+  done
+  beside=()
+}
 build() { # build FOLDER OPTION...
   local folder=$1 start=$SECONDS
   shift
@@ -72,15 +90,18 @@ check "rules of the sources" scripts/check-rules.sh
 build build/test "${cuda[@]}"
 check "tests of build/test" run_tests build/test ${all:+--label-exclude '^sanitized$'} # with --all these run below
 check "rules of the build" scripts/check-rules.sh --build build/test
-check "Python package" scripts/check-python.sh
 if [[ $all ]]; then
+  beside "Python package" scripts/check-python.sh
+  check "format" scripts/check-format.sh
+  check "ABI" scripts/check-abi.sh
+  check "site, with the API pages" scripts/site.sh
+  wait_beside
   build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF
   check "tests of build/test-asan" run_tests build/test-asan --label-exclude nightly_sanitized
   check "fuzz targets" scripts/fuzz.sh --runs 1000
-  check "format" scripts/check-format.sh
   check "static analysis" scripts/check-tidy.sh build/test
-  check "site, with the API pages" scripts/site.sh
-  check "ABI" scripts/check-abi.sh
+else
+  check "Python package" scripts/check-python.sh
 fi
 
 say "Result after $SECONDS s"

@@ -43,7 +43,7 @@ struct lane_state {
   viewer view;
   warp_state *warp;
   int thread;
-  uint32_t bit; /* of the lane in the masks of its warp */
+  uint32_t bit;       /* of the lane in the masks of its warp */
   uint64_t paused_at; /* machine::version when it paused */
   unsigned collectives;
   size_t arrays; /* shared arrays declared so far */
