@@ -359,7 +359,7 @@ test_stream_disk() {
   cp x.h5 old
   for blocks in 1 16 200 1000; do # stderr has this limit too
     last="limit of $blocks kB"
-    (ulimit -f $blocks; exec sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8) >stdout 2>stderr
+    limited $blocks sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 >stdout 2>stderr
     rc=$?
     code 5
     warns "sptrsm-solve: error: x.h5"
@@ -367,7 +367,7 @@ test_stream_disk() {
     no_parts
   done
   last="through HDF5"
-  (ulimit -f 1000; exec sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 --checksum) >stdout 2>stderr
+  limited 1000 sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 --checksum >stdout 2>stderr
   rc=$?
   code 5
   same x.h5 old
