@@ -4,9 +4,10 @@
 #   2. build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test; rules of the build;
 #      the Python package's wheel and its tests, where Python and PyPI are there (check-python.sh)
 # --all adds what must hold before a change is merged; .ci/run calls it:
-#   3. AddressSanitizer + UBSan build of the host code; the same tests, without those that scripts/nightly.sh runs there
-#   4. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs)
-#   5. format (clang-format), static analysis (clang-tidy), the site with the API pages (site.sh), ABI beside the stored one (check-abi.sh)
+#   3. format (clang-format), ABI beside the stored one (check-abi.sh), the site with the API pages (site.sh)
+#   4. AddressSanitizer + UBSan build of the host code; the same tests, without those that scripts/nightly.sh runs there. Tests with
+#      the label "sanitized" run there only.
+#   5. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs), static analysis (clang-tidy)
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -44,6 +45,8 @@ if command -v ccache >/dev/null; then
 fi
 if [[ ${SPTRSM_CUDA:-} != OFF ]] && find_nvcc; then
   cuda=(-DSPTRSM_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$(gpu_architecture 90)")
+  # Kernels that no GPU here will run are compiled in a third of the time, without most optimizations.
+  if [[ $all ]] && ! gpu_visible && nvcc --help | grep -q -e --Ofast-compile; then cuda+=(-DCMAKE_CUDA_FLAGS=-Ofc=max); fi
 else
   cuda=(-DSPTRSM_CUDA=OFF)
 fi
