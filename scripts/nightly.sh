@@ -2,6 +2,7 @@
 # nightly.sh [PART...] -- the checks that take too long for every change. Without an argument: all of them.
 #   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: all-major)
 #   busy           the tests pass five times while four other processes keep the machine busy
+#   cases          all cases of the tests that draw a part of them: of random systems ten times as many, of the emulator all
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
 #   kills          sptrsm-solve is killed 1,000 times: while it writes, and while it streams and resumes; the same bits in the end
 #   ranks          MPI: ranks are killed 100 times and resumed by another number of ranks; 1,000 runs of 4 ranks with 0 to 9 columns; each form
@@ -60,6 +61,13 @@ part_busy() {
   kill "${workers[@]}" 2>/dev/null || true
   wait "${workers[@]}" 2>/dev/null || true
   return $code
+}
+
+part_cases() {
+  scripts/test.sh >build/cases-build.log 2>&1 || { tail -n 20 build/cases-build.log; return 1; } # so that build/test is of these sources
+  PROPERTY_CASES=200000 build/test/tests/core/test_properties --timeout 3600 >build/cases.log 2>&1 || { tail -n 20 build/cases.log; return 1; }
+  SIMT_ALL=1 ctest --test-dir build/test --output-on-failure --parallel "$JOBS" --label-regex simt --timeout 3600 >build/cases.log 2>&1 ||
+    { grep -E '\*\*\*|\(Failed\)' build/cases.log; return 1; }
 }
 
 # cli_sections SECTION...: sections of tests/apps/cli_test.sh, not by ctest, which ends a test after its own time.
@@ -330,7 +338,7 @@ part_links() {
   build/site/venv/bin/python -B docs/site/check_links.py build/site/html --follow
 }
 
-all=(architectures busy failures kills ranks fuzz damage accuracy sanitizers tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
+all=(architectures busy cases failures kills ranks fuzz damage accuracy sanitizers tsan coverage mutation analyzer python bindings chroot packages packages-cuda aarch64 links recipes)
 parts=("$@")
 [[ ${#parts[@]} -gt 0 ]] || parts=("${all[@]}")
 failed=()

@@ -4,9 +4,10 @@
 #   2. build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test; rules of the build;
 #      the Python package's wheel and its tests, where Python and PyPI are there (check-python.sh)
 # --all adds what must hold before a change is merged; .ci/run calls it:
-#   3. AddressSanitizer + UBSan build of the host code; the same tests, without those that scripts/nightly.sh runs there
-#   4. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs)
-#   5. format (clang-format), static analysis (clang-tidy), the site with the API pages (site.sh), ABI beside the stored one (check-abi.sh)
+#   3. format (clang-format), ABI beside the stored one (check-abi.sh), the site with the API pages (site.sh)
+#   4. AddressSanitizer + UBSan build of the host code; the same tests, without those that scripts/nightly.sh runs there. Tests with
+#      the label "sanitized" run there only.
+#   5. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs), static analysis (clang-tidy)
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -44,6 +45,8 @@ if command -v ccache >/dev/null; then
 fi
 if [[ ${SPTRSM_CUDA:-} != OFF ]] && find_nvcc; then
   cuda=(-DSPTRSM_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$(gpu_architecture 90)")
+  # Kernels that no GPU here will run are compiled in a third of the time, without most optimizations.
+  if [[ $all ]] && ! gpu_visible && nvcc --help | grep -q -e --Ofast-compile; then cuda+=(-DCMAKE_CUDA_FLAGS=-Ofc=max); fi
 else
   cuda=(-DSPTRSM_CUDA=OFF)
 fi
@@ -56,6 +59,24 @@ check() { # check NAME COMMAND...
   say "$name"
   "$@" || failed+=("$name")
   echo "($name: $((SECONDS - start)) s)"
+}
+# beside NAME COMMAND...: a check that hardly uses more than one processor, while others run; its output is shown by wait_beside.
+beside=()
+beside() {
+  local log="build/${1// /-}.log"
+  ("${@:2}" >"$log" 2>&1) &
+  beside+=("$!:$log:$1:$SECONDS")
+}
+wait_beside() {
+  local entry pid log name start
+  for entry in "${beside[@]}"; do
+    IFS=: read -r pid log name start <<<"$entry"
+    wait "$pid" || failed+=("$name")
+    say "$name"
+    cat "$log"
+    echo "($name: ended $((SECONDS - start)) s after it began, beside others)"
+  done
+  beside=()
 }
 build() { # build FOLDER OPTION...
   local folder=$1 start=$SECONDS
@@ -72,15 +93,18 @@ check "rules of the sources" scripts/check-rules.sh
 build build/test "${cuda[@]}"
 check "tests of build/test" run_tests build/test ${all:+--label-exclude '^sanitized$'} # with --all these run below
 check "rules of the build" scripts/check-rules.sh --build build/test
-check "Python package" scripts/check-python.sh
 if [[ $all ]]; then
+  beside "Python package" scripts/check-python.sh
+  check "format" scripts/check-format.sh
+  check "ABI" scripts/check-abi.sh
+  check "site, with the API pages" scripts/site.sh
+  wait_beside
   build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF
   check "tests of build/test-asan" run_tests build/test-asan --label-exclude nightly_sanitized
   check "fuzz targets" scripts/fuzz.sh --runs 1000
-  check "format" scripts/check-format.sh
   check "static analysis" scripts/check-tidy.sh build/test
-  check "site, with the API pages" scripts/site.sh
-  check "ABI" scripts/check-abi.sh
+else
+  check "Python package" scripts/check-python.sh
 fi
 
 say "Result after $SECONDS s"

@@ -249,9 +249,9 @@ test_failures_parts() {
   exists half/x.h5.part
   exists half_pieces/x.h5.part
   exists pieces/x.h5
-  sweep_parts malloc ours 100 6
-  for call in write fsync rename open; do sweep_parts $call program 4 5; done
-  for call in read open_read; do sweep_parts $call program 4 "3 5"; done
+  sweep_parts malloc ours 150 6
+  for call in write fsync rename open; do sweep_parts $call program 7 5; done
+  for call in read open_read; do sweep_parts $call program 7 "3 5"; done
   end_failures
 }
 

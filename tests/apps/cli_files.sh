@@ -242,12 +242,12 @@ test_disk() {
   cp x.h5 old
   for blocks in 1 16 200; do # stderr has this limit too
     last="limit of $blocks kB"
-    (ulimit -f $blocks; exec sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force) >stdout 2>stderr
+    limited $blocks sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force >stdout 2>stderr
     rc=$?
     code 5
     warns "sptrsm-solve: error: x.h5"
     same x.h5 old
-    (ulimit -f $blocks; exec sptrsm-gen -q banded 20000 2 -o g.h5) >stdout 2>stderr
+    limited $blocks sptrsm-gen -q banded 20000 2 -o g.h5 >stdout 2>stderr
     rc=$?
     code 5
     missing g.h5
@@ -266,7 +266,7 @@ test_reports() {
     rm -f report
     [ -z "$content" ] || echo "$content" >report
     last="a limit of $limit KiB"
-    (ulimit -f $limit; exec sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --verify --compress 9 --force --json report) >stdout 2>stderr
+    limited $limit sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --verify --compress 9 --force --json report >stdout 2>stderr
     rc=$?
     code 5
     warns "report: can't write: File too large"

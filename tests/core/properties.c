@@ -11,7 +11,7 @@
 #if defined(__SANITIZE_ADDRESS__) /* several times slower */
 enum { CASES = 3000 };
 #else
-enum { CASES = 30000 };
+enum { CASES = 20000 };
 #endif
 enum { METHODS_MAX = 16 };
 

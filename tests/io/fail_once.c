@@ -3,8 +3,8 @@
  *   FAIL_CALL   write (also pwrite, ftruncate, fallocate), fsync (also fdatasync), rename (also link), open (for writing), open_read (for
  *               reading), read (also pread), close, thread (pthread_create), malloc
  *               (also calloc, realloc, posix_memalign, strdup, vasprintf, asprintf and fopen, which allocate)
- *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT or SIGKILL: the signal is raised, then the
- *               call is made; SIGABRT: abort() instead of the call. Signals come to the process that began to count alone.
+ *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT, SIGKILL or SIGSTOP: the signal is raised,
+ *               then the call is made; SIGABRT: abort() instead of the call. Signals come to the process that began to count alone.
  *   FAIL_BY     whose allocations fail: program (default), ours (also those of this project's libraries and of Jansson), hdf5
  *   FAIL_AT     k: the count begins with main, as fail_once_arm(k) there would do
  *   FAIL_HIT    a file that is created when a call fails
@@ -108,6 +108,7 @@ void fail_once_arm(long k) {
                   : strcmp(error, "SIGINT") == 0  ? SIGINT
                   : strcmp(error, "SIGKILL") == 0 ? SIGKILL
                   : strcmp(error, "SIGABRT") == 0 ? SIGABRT
+                  : strcmp(error, "SIGSTOP") == 0 ? SIGSTOP
                                                   : 0;
   armed = getpid();
   hit = 0;

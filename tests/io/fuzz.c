@@ -15,6 +15,12 @@
 
 TestSuite(io_fuzz, .init = make_folder, .fini = remove_folder);
 
+#if defined(__SANITIZE_ADDRESS__) /* slow; the fuzz targets run with it, too */
+enum { SHARE = 4 };
+#else
+enum { SHARE = 1 };
+#endif
+
 static uint64_t state;
 
 /* 0 <= result < below */
@@ -101,7 +107,7 @@ static void write_text(const char *text, size_t length) {
 Test(io_fuzz, matrix_market) {
   static const char *const names[] = {DATA("general.mtx"), DATA("symmetric.mtx"), DATA("hermitian.mtx"), DATA("skew.mtx"),
                                       DATA("integer.mtx"), DATA("pattern.mtx"),   DATA("general.mtx.gz")};
-  int read = 0, cases = 3500;
+  int read = 0, cases = 3500 / SHARE;
   for (int number = 0; number < cases; number++) {
     const char *name = names[number % 7];
     char text[TEXT_MAX];
@@ -226,7 +232,7 @@ static void check_content(const sptrsm_file_matrix *M, const drawn_matrix *m, in
 
 Test(io_fuzz, arrays) {
   static char where[80];
-  int read = 0, cases = 1500;
+  int read = 0, cases = 1500 / SHARE;
   snprintf(where, sizeof where, "%s:/M", file);
   for (int number = 0; number < cases; number++) {
     int form = number % 3;

@@ -7,7 +7,7 @@
 
 namespace simt {
 
-enum { BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3, STALE_READS_LIMIT = 8, RETIRED_LIMIT = 512 };
+enum { WORD_BYTES = 4, BUFFER_LIMIT = 64, STALE_PAUSES_LIMIT = 3, STALE_READS_LIMIT = 8, RETIRED_LIMIT = 512 };
 static const moment FOREVER = ~moment(0);
 
 template <typename W> static uint64_t sum_bits(uint64_t a, uint64_t b) {
@@ -225,7 +225,11 @@ void memory::forget(const std::vector<viewer *> &lanes, const char *begin, size_
     buffered -= size_t(b.end() - kept);
     b.erase(kept, b.end());
   }
-  for (auto l = locations.begin(); l != locations.end();) l = inside(l->first) ? locations.erase(l) : std::next(l);
+  if (locations.size() < bytes / WORD_BYTES) {
+    for (auto l = locations.begin(); l != locations.end();) l = inside(l->first) ? locations.erase(l) : std::next(l);
+  } else {
+    for (size_t at = -reinterpret_cast<uintptr_t>(begin) % WORD_BYTES; at < bytes; at += WORD_BYTES) locations.erase(begin + at);
+  }
 }
 
 void memory::perform_all() {

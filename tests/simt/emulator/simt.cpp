@@ -16,7 +16,6 @@ int64_t emulated_gpu_launches = 0;
 namespace simt {
 
 enum { WARP = 32, STEP_LIMIT = 100 * 1000 * 1000, IDLE_LIMIT = 100 * 1000 };
-enum class state { ready, in_warp_collective, in_block_barrier, paused, done };
 enum class collective { none, barrier, shuffle, exchange, vote };
 
 struct block_state;
@@ -26,6 +25,7 @@ struct warp_state {
   group ids;
   block_state *block;
   std::array<lane_state *, WARP> lanes;
+  uint32_t ready, paused, done; /* a bit for each lane; those with none wait in a collective or at a block barrier */
   int arrived;
   collective waiting_at;
   uint64_t exchanged[2][WARP]; /* used in turn, since a fast lane may enter the next collective before a slow one has left this one */
@@ -43,7 +43,7 @@ struct lane_state {
   viewer view;
   warp_state *warp;
   int thread;
-  state status;
+  uint32_t bit;       /* of the lane in the masks of its warp */
   uint64_t paused_at; /* machine::version when it paused */
   unsigned collectives;
   size_t arrays; /* shared arrays declared so far */
@@ -89,6 +89,10 @@ struct machine {
   std::vector<viewer *> live_views;
   uint64_t next_id, steps, idle;
   size_t turn;
+  struct {
+    warp_state *warp;
+    size_t first, stride, step;
+  } pass; /* the order of the warp's lanes, and how many have had their turn */
   fibre scheduler;
   lane_state *current;
 
@@ -101,11 +105,16 @@ struct machine {
   void end_block(block_state &);
   void list_live();
   uint64_t version() const { return global.now() + idle; } /* changes when a read may return something new */
-  bool can_run(const lane_state &l) const { return l.status == state::ready || (l.status == state::paused && l.paused_at != version()); }
+  bool can_run(const warp_state &w, size_t lane) const {
+    return (w.ready >> lane & 1) || ((w.paused >> lane & 1) && w.lanes[lane]->paused_at != version());
+  }
   bool can_run(const warp_state &w) const {
-    return std::any_of(w.lanes.begin(), w.lanes.end(), [this](const lane_state *l) { return can_run(*l); });
+    for (size_t lane = 0; lane < WARP && !w.ready && w.paused; lane++)
+      if (can_run(w, lane)) return true;
+    return w.ready != 0;
   }
   warp_state *pick_warp();
+  lane_state *next_lane();
   void run_warp(warp_state &);
   void wake_or_fail();
   std::string where() const;
@@ -116,16 +125,28 @@ machine m;
 lane_state &me() { return *m.current; }
 block_state &my_block() { return *m.current->warp->block; }
 
+/* Whose turn is next: a lane of the same warp, or the scheduler's. */
+fibre &next_turn() {
+  m.current = m.next_lane();
+  return m.current ? m.current->stack : m.scheduler;
+}
+
+/* The lane has its turn again when next_lane returns it; it waits for more than that if it has given up its bit in `ready`. */
 void yield() {
   lane_state &l = me();
-  fibre::change(l.stack, m.scheduler);
+  fibre::change(l.stack, next_turn());
+}
+
+/* From ready to what `mask` stands for. */
+void leave_ready(lane_state &l, uint32_t warp_state::*mask) {
+  l.warp->ready &= ~l.bit;
+  l.warp->*mask |= l.bit;
 }
 
 /* Does not return: the launch has failed. Objects on this stack are not destroyed, so none may own memory. */
 void give_up(std::string what) {
   m.fail(what);
   std::string().swap(what);
-  me().status = state::done;
   yield();
   abort(); /* the scheduler ends the run first */
 }
@@ -135,9 +156,9 @@ void run_lane() {
   lane_state &l = me();
   if (l.warp->arrived > 0) give_up("lane " + std::to_string(l.thread % WARP) + " ended while others of its warp wait in a collective");
   if (my_block().arrived > 0) give_up("thread " + std::to_string(l.thread) + " ended while others of its block wait at a block barrier");
-  l.status = state::done;
+  leave_ready(l, &warp_state::done);
   my_block().running--;
-  fibre::finish(l.stack, m.scheduler);
+  fibre::finish(l.stack, next_turn());
 }
 
 void lane_body() {
@@ -195,6 +216,8 @@ void machine::start_block(block_state &b, grid_state &of) {
     warp_state &warp = *b.warps[w];
     warp.ids = {next_id++, 0};
     warp.block = &b;
+    warp.ready = ~uint32_t(0);
+    warp.paused = warp.done = 0;
     warp.arrived = 0;
     warp.waiting_at = collective::none;
   }
@@ -203,7 +226,7 @@ void machine::start_block(block_state &b, grid_state &of) {
     l.warp = b.warps[size_t(t / WARP)].get();
     l.warp->lanes[size_t(t % WARP)] = &l;
     l.thread = t;
-    l.status = state::ready;
+    l.bit = uint32_t(1) << t % WARP;
     l.collectives = 0;
     l.arrays = 0;
     l.copies.clear();
@@ -277,18 +300,25 @@ warp_state *machine::pick_warp() {
   return nullptr;
 }
 
+/* NULL: all lanes of the warp that can run have had their turn. */
+lane_state *machine::next_lane() {
+  warp_state &w = *pass.warp;
+  while (pass.step < WARP && !failed) {
+    const size_t at = (pass.first + pass.step++ * pass.stride) % WARP;
+    if (!can_run(w, at)) continue;
+    w.paused &= ~w.lanes[at]->bit;
+    w.ready |= w.lanes[at]->bit;
+    if (++steps > STEP_LIMIT) fail("no end after " + std::to_string(uint64_t(STEP_LIMIT)) + " steps");
+    return w.lanes[at];
+  }
+  return nullptr;
+}
+
 void machine::run_warp(warp_state &w) {
   const size_t first = random.below(WARP);
-  const size_t stride = random.one_in(2) ? 1 : WARP - 1;
-  for (size_t step = 0; step < WARP && !failed; step++) {
-    lane_state &l = *w.lanes[(first + step * stride) % WARP];
-    if (!can_run(l)) continue;
-    l.status = state::ready;
-    current = &l;
-    fibre::change(scheduler, l.stack);
-    current = nullptr;
-    if (++steps > STEP_LIMIT) fail("no end after " + std::to_string(uint64_t(STEP_LIMIT)) + " steps");
-  }
+  pass = {&w, first, random.one_in(2) ? 1 : size_t(WARP - 1), 0};
+  fibre &first_turn = next_turn();
+  if (current) fibre::change(scheduler, first_turn);
   if (!failed && w.block->running == 0) end_block(*w.block);
 }
 
@@ -296,8 +326,7 @@ void machine::run_warp(warp_state &w) {
 void machine::wake_or_fail() {
   if (global.perform_one(live_views)) return;
   bool paused = false;
-  for (auto &b : slots)
-    for (auto &l : b->lanes) paused = paused || (b->live && l->status == state::paused);
+  for (const warp_state *w : live_warps) paused = paused || w->paused;
   if (!paused) fail("deadlock: all lanes wait in collectives that the others do not reach");
   if (++idle > IDLE_LIMIT) fail("deadlock: lanes poll for what never comes");
 }
@@ -463,7 +492,7 @@ void pause() {
   l.paused_at = l.view.read_stale ? m.version() - 1 : m.version();
   l.view.stale_pauses = l.view.read_stale ? l.view.stale_pauses + 1 : 0;
   l.view.read_stale = false;
-  l.status = state::paused;
+  leave_ready(l, &warp_state::paused);
   yield();
 }
 
@@ -484,21 +513,18 @@ static const uint64_t *meet(collective kind, uint64_t deposit) {
   words[l.thread % WARP] = deposit;
   if (w.arrived > 0 && w.waiting_at != kind)
     give_up(std::string("lanes of a warp meet at ") + name_of(w.waiting_at) + " and at " + name_of(kind));
-  for (const lane_state *other : w.lanes)
-    if (other->status == state::done) give_up(std::string("a lane waits at ") + name_of(kind) + " for one that has ended");
+  if (w.done) give_up(std::string("a lane waits at ") + name_of(kind) + " for one that has ended");
   w.waiting_at = kind;
-  l.status = state::in_warp_collective;
   if (++w.arrived < WARP) {
+    w.ready &= ~l.bit;
     yield();
     return words;
   }
   w.arrived = 0;
-  moment acquired = 0;
-  for (lane_state *other : w.lanes) {
-    other->status = state::ready;
-    acquired = std::max(acquired, other->view.acquired);
-  }
+  w.ready = ~uint32_t(0);
   if (kind == collective::barrier) {
+    moment acquired = 0;
+    for (const lane_state *other : w.lanes) acquired = std::max(acquired, other->view.acquired);
     w.ids.barrier = m.global.barrier();
     for (lane_state *other : w.lanes) other->view.acquired = acquired;
   }
@@ -525,18 +551,16 @@ void block_barrier() {
   lane_state &l = me();
   block_state &b = my_block();
   if (b.running != threads_per_block()) give_up("a thread waits at a block barrier for one that has ended");
-  l.status = state::in_block_barrier;
   if (++b.arrived < threads_per_block()) {
+    l.warp->ready &= ~l.bit;
     yield();
     return;
   }
   b.arrived = 0;
   b.ids.barrier = m.global.barrier();
   moment acquired = 0;
-  for (auto &other : b.lanes) {
-    other->status = state::ready;
-    acquired = std::max(acquired, other->view.acquired);
-  }
+  for (auto &w : b.warps) w->ready = ~uint32_t(0);
+  for (const auto &other : b.lanes) acquired = std::max(acquired, other->view.acquired);
   for (auto &other : b.lanes) other->view.acquired = acquired;
 }
 
