@@ -65,7 +65,8 @@ typedef struct { /* any sparse matrix; sorted, no duplicates; arrays owned by th
  * not change as long as the matrix lives: it is checked once, and touching what was cut off is a bus error. memory_limit does not count
  * them. */
 
-/* options NULL: defaults. Errors: IO (can't open or read), STRUCTURE (not one of the forms, or inconsistent), MEMORY. */
+/* Values may be NaN or infinite. options NULL: defaults. Errors: IO (can't open or read), STRUCTURE (not one of the forms, or
+ * inconsistent), MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_file_matrix_load(sptrsm_file_matrix **out, const char *where, const sptrsm_io_options *);
 SPTRSM_API void sptrsm_file_matrix_free(sptrsm_file_matrix *);
 /* Gives back the memory of the entries [first, end) that are mapped, until they are read again; does nothing with those that are copied. */
@@ -204,7 +205,7 @@ typedef struct {
   size_t size;                      /* sizeof(sptrsm_file_batch_solution), set by the caller */
   int64_t count, first;             /* items, number of the first one */
   const int32_t *n;                 /* [count] orders */
-  const sptrsm_batch_block *X;      /* an array: the blocks lie one behind the other with the smallest ld */
+  const sptrsm_batch_block *X;      /* an array: the blocks lie one behind the other with the smallest ld; count 0: stride / nrhs rows */
   const char *const *paths;         /* [count] the dataset of each item; NULL: one array, named by save_options.path */
   const sptrsm_item_status *status; /* [count] datasets `status` and `row` beside the array, or attributes of the datasets; NULL: none */
   const double *berr;               /* backward errors of all columns, item by item: dataset(s) `berr`; NULL: none */

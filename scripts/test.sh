@@ -44,9 +44,10 @@ if command -v ccache >/dev/null; then
   for language in C CXX CUDA; do options+=("-DCMAKE_${language}_COMPILER_LAUNCHER=ccache"); done
 fi
 if [[ ${SPTRSM_CUDA:-} != OFF ]] && find_nvcc; then
-  cuda=(-DSPTRSM_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$(gpu_architecture 90)")
+  fast=
   # Kernels that no GPU here will run are compiled in a third of the time, without most optimizations.
-  if [[ $all ]] && ! gpu_visible && nvcc --help | grep -q -e --Ofast-compile; then cuda+=(-DCMAKE_CUDA_FLAGS=-Ofc=max); fi
+  if [[ $all ]] && ! gpu_visible && [[ $(nvcc --help) == *--Ofast-compile* ]]; then fast=-Ofc=max; fi
+  cuda=(-DSPTRSM_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$(gpu_architecture 90)" "-DCMAKE_CUDA_FLAGS=$fast")
 else
   cuda=(-DSPTRSM_CUDA=OFF)
 fi

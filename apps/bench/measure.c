@@ -232,9 +232,10 @@ static sptrsm_status run(measurement *s, bench_result *out, const sptrsm_options
   status = analyse(s, options, &out->analysis_ms, out);
   if (status == SPTRSM_OK) status = sptrsm_workspace_bytes(&out->workspace_bytes, s->plan, 0);
   if (status == SPTRSM_OK) status = bench_repeat(out, &s->blocks, SPTRSM_ROW_MAJOR, solve_once, s);
-  if (status == SPTRSM_OK && s->blocks.c->times_setup) status = time_setup(s, out, options);
   sptrsm_status deferred = sptrsm_context_sync(s->context);  /* a lost dependency explains a wrong solution */
   if (status == SPTRSM_OK) status = read_parameters(s, out); /* after the solves: some methods say what these measured */
+  end(s);
+  if (status == SPTRSM_OK && deferred == SPTRSM_OK && s->blocks.c->times_setup) return time_setup(s, out, options);
   return deferred != SPTRSM_OK ? deferred : status;
 }
 

@@ -82,14 +82,22 @@ static double real_part(const void *val, sptrsm_dtype dtype, int64_t p) {
   return single ? (double)((const float *)val)[at + 1] : ((const double *)val)[at + 1];
 }
 
+/* What is odd about a value. A number of the file may be too large for single precision. */
+static const char *oddness(double x, sptrsm_dtype dtype) {
+  const bool single = dtype == SPTRSM_F32 || dtype == SPTRSM_C64;
+  if (isnan(x)) return "nan";
+  if (x > 0) return single ? "inf (in single precision; --dtype f64 or c128 holds more)" : "inf";
+  return single ? "-inf (in single precision; --dtype f64 or c128 holds more)" : "-inf";
+}
+
 bool batch_odd_entry(char out[BATCH_VALUE_TEXT], const sptrsm_file_matrix *M) {
   const bool by_rows = M->format == SPTRSM_CSR;
   for (int64_t l = 0; l < (by_rows ? M->rows : M->cols); l++)
     for (int64_t p = M->ptr[l]; p < M->ptr[l + 1]; p++) {
       const double x = real_part(M->val, M->dtype, p);
       if (isfinite(x)) continue;
-      snprintf(out, BATCH_VALUE_TEXT, "%s: entry (%lld,%lld) is %g", M->where, (long long)(by_rows ? l : M->idx[p]),
-               (long long)(by_rows ? M->idx[p] : l), x);
+      snprintf(out, BATCH_VALUE_TEXT, "%s: entry (%lld,%lld) is %s", M->where, (long long)(by_rows ? l : M->idx[p]),
+               (long long)(by_rows ? M->idx[p] : l), oddness(x, M->dtype));
       return true;
     }
   return false;
@@ -100,7 +108,8 @@ bool batch_odd_number(char out[BATCH_VALUE_TEXT], const char *where, const sptrs
     for (int64_t k = 0; k < b->nrhs; k++) {
       const double x = real_part(b->data, b->dtype, b->layout == SPTRSM_ROW_MAJOR ? i * b->ld + k : i + k * b->ld);
       if (isfinite(x)) continue;
-      snprintf(out, BATCH_VALUE_TEXT, "%s: row %lld of column %lld is %g", where, (long long)i, (long long)(column + k), x);
+      snprintf(out, BATCH_VALUE_TEXT, "%s: row %lld of column %lld is %s", where, (long long)i, (long long)(column + k),
+               oddness(x, b->dtype));
       return true;
     }
   return false;

@@ -32,7 +32,7 @@ static void column_range(const batch_run *r, int64_t *least, int64_t *most) {
 
 /* ---- for people ---- */
 
-/* Whether B of the item has a value that is not finite. X may have taken its place; then B is read again. */
+/* Whether B of the item has a value that is not finite. X may have taken its place; then B is read again, and out says if it can't be. */
 static bool odd_rhs(char out[BATCH_VALUE_TEXT], const batch_run *r, int64_t i) {
   const problem_request *p = &r->set->problem;
   const sptrsm_file_blocks *B = r->in.B;
@@ -42,9 +42,12 @@ static bool odd_rhs(char out[BATCH_VALUE_TEXT], const batch_run *r, int64_t i) {
   io.dtype = (int)B->block.dtype;
   const bool in_place = r->array == NULL && r->data_of == NULL;
   bool good = file && asprintf(&where, "%s:%s", file, B->paths ? B->paths[i] : B->path) >= 0;
-  if (good && in_place) good = sptrsm_file_blocks_load(&again, p->rhs, "B", r->in.factors, &io) == SPTRSM_OK;
-  const sptrsm_block block = batch_block_of(&r->in, again ? &again->block : &B->block, i);
-  good = good && batch_odd_number(out, where, &block, p->io.col_begin);
+  if (good && in_place && sptrsm_file_blocks_load(&again, p->rhs, "B", r->in.factors, &io) != SPTRSM_OK) {
+    snprintf(out, BATCH_VALUE_TEXT, "a value of the factors or of B, which can't be read again (%s)", sptrsm_last_error());
+  } else {
+    const sptrsm_block block = batch_block_of(&r->in, again ? &again->block : &B->block, i);
+    good = good && batch_odd_number(out, where, &block, p->io.col_begin);
+  }
   sptrsm_file_blocks_free(again);
   if (file) free(where);
   free(file);

@@ -438,6 +438,7 @@ int main(int argc, char **argv) {
   if (argc == 4 && strcmp(argv[1], "unlink") == 0) return remove_object(argv[2], argv[3]);
   if (argc >= 3 && strcmp(argv[1], "json") == 0) return look_up(argv[2], argc - 3, argv + 3);
   fprintf(stderr, "usage: cli_helper set OUT f64|c128 VARIANT | nonfinite OUT N | empty OUT N | list OUT x ... | rows PART WHOLE | same A "
-                  "B | json FILE [key ...]\n");
+                  "B | put FILE PATH COLUMNS x ... | attribute FILE NAME x | cut FILE PATH | shape FILE PATH | unlink FILE PATH | "
+                  "json FILE [key ...]\n");
   return 2;
 }

@@ -16,7 +16,7 @@ size_t spti_block_span(const sptrsm_block *b) {
  * each lies in the padding of the other. `low` begins at the lower address. */
 static bool lie_side_by_side(const sptrsm_block *low, const sptrsm_block *high) {
   const size_t bytes = sptrsm_dtype_bytes(low->dtype), distance = (uintptr_t)high->data - (uintptr_t)low->data;
-  if (low->layout != high->layout || low->ld != high->ld || distance % bytes != 0) return false;
+  if (low->dtype != high->dtype || low->layout != high->layout || low->ld != high->ld || distance % bytes != 0) return false;
   const int64_t shift = (int64_t)(distance / bytes) % low->ld;
   return shift >= run_of(low) && shift + run_of(high) <= low->ld;
 }
@@ -36,12 +36,13 @@ spti_claim spti_claim_of(const sptrsm_block *block, int64_t item, bool is_writte
 
 /* Blocks side by side in one larger block all meet by their addresses. Where all have one pitch, two that overlap also meet by their places
  * within it, so these become begin and end if fewer blocks meet by them. */
-static void choose_ranges(spti_claim *claims, int64_t count, size_t value) {
+static void choose_ranges(spti_claim *claims, int64_t count) {
   uintptr_t lowest = UINTPTR_MAX, highest = 0;
-  const uintptr_t pitch = (size_t)claims[0].block.ld * value;
+  const size_t value = count > 0 ? sptrsm_dtype_bytes(claims[0].block.dtype) : 0;
+  const uintptr_t pitch = count > 0 ? (size_t)claims[0].block.ld * value : 0;
   double bytes = 0, runs = 0; /* of all: divided by the range that they lie in, how many meet */
   for (int64_t c = 0; c < count; c++) {
-    if (claims[c].block.ld != claims[0].block.ld) return;
+    if (claims[c].block.ld != claims[0].block.ld || claims[c].block.dtype != claims[0].block.dtype) return;
     if (claims[c].begin < lowest) lowest = claims[c].begin;
     if (claims[c].end > highest) highest = claims[c].end;
     bytes += (double)(claims[c].end - claims[c].begin);
@@ -70,7 +71,7 @@ typedef struct {
  * the block, or NULL. */
 static const spti_claim *overlaps(claim_list *list, const spti_claim *claims, const spti_claim *now, int64_t *compared) {
   const int64_t count = list->count;
-  *compared += count;
+  if (compared) *compared += count;
   list->count = 0;
   for (int64_t i = 0; i < count; i++) {
     const spti_claim *before = &claims[list->number[i]];
@@ -86,8 +87,8 @@ static const spti_claim *overlaps(claim_list *list, const spti_claim *claims, co
 bool spti_find_overlap(const spti_claim *pair[2], spti_claim *claims, int64_t count, int64_t *open, int64_t *compared) {
   claim_list read = {open, 0}, written = {open + count, 0};
   bool sorted = true;
-  *compared = 0;
-  if (count > 0) choose_ranges(claims, count, sptrsm_dtype_bytes(claims[0].block.dtype));
+  if (compared) *compared = 0;
+  choose_ranges(claims, count);
   for (int64_t c = 1; c < count && sorted; c++) sorted = claims[c - 1].begin <= claims[c].begin;
   if (!sorted) qsort(claims, (size_t)count, sizeof *claims, compare_begins);
   for (int64_t c = 0; c < count; c++) {

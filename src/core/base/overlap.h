@@ -9,7 +9,7 @@
 
 size_t spti_block_span(const sptrsm_block *); /* bytes from its first element to the end of its last one; 0 without elements */
 
-/* Do two blocks of one type have elements in common? Their sizes and leading dimensions are good ones. */
+/* Do two blocks share memory? Their sizes and leading dimensions are good ones. */
 bool spti_blocks_overlap(const sptrsm_block *, const sptrsm_block *);
 
 /* One of many blocks. */
@@ -22,9 +22,9 @@ typedef struct {
 
 spti_claim spti_claim_of(const sptrsm_block *, int64_t item, bool is_written);
 
-/* Finds two blocks that overlap: pair[0] is written. Returns false if there are none. All have elements and one type; they are put in
- * another order. open: [2 count], for use here. *compared gets the number of pairs that were looked at: with blocks one behind the other,
- * or side by side in a larger block, a few for each block. */
+/* Finds two blocks that overlap: pair[0] is written. Returns false if there are none. All have elements; they are put in another
+ * order. open: [2 count], for use here. *compared, unless NULL, gets the number of pairs that were looked at: with blocks of one type one
+ * behind the other, or side by side in a larger block, a few for each block. */
 bool spti_find_overlap(const spti_claim *pair[2], spti_claim *claims, int64_t count, int64_t *open, int64_t *compared);
 
 #endif

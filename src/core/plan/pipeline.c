@@ -163,10 +163,10 @@ static bool wants_wide_slabs(const spti_pipeline *pipe) {
   return wants;
 }
 
-/* Threads with slabs of their own are faster than such as share one, unless there are far fewer slabs than threads that can share. */
-static bool shares_slabs(const spti_pipeline *pipe, int64_t slabs, int sharers) {
-  enum { SHARERS_OF_SLAB = 4 };
-  return slabs == 1 || (wants_wide_slabs(pipe) && SHARERS_OF_SLAB * slabs <= sharers);
+/* Threads with slabs of their own are faster than such as share one, unless far fewer of them have slabs than can share. */
+static bool shares_slabs(const spti_pipeline *pipe, int64_t slabs, int owners, int sharers) {
+  enum { SHARERS_OF_OWNER = 4 };
+  return slabs == 1 || (wants_wide_slabs(pipe) && SHARERS_OF_OWNER * (slabs < owners ? slabs : owners) <= sharers);
 }
 
 /* The most columns of a slab: spti_panels.narrow where B and X are column-major, unless wide slabs are wanted and a panel has at most
@@ -217,7 +217,7 @@ static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *pane
   const int32_t most = most_columns(pipe, panels, by_columns);
   host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X};
   run.width = slab_width(most, B->nrhs, owners, sharers > 1);
-  const bool share = sharers > 1 && shares_slabs(pipe, (B->nrhs - 1) / run.width + 1, sharers);
+  const bool share = sharers > 1 && shares_slabs(pipe, (B->nrhs - 1) / run.width + 1, owners, sharers);
   if (share) run.inside = threads, run.width = slab_width(most, B->nrhs, 1, true);
   atomic_init(&run.result, SPTRSM_OK);
   spti_team_run(share ? NULL : threads, owners, (B->nrhs - 1) / run.width + 1, run_one, &run);

@@ -259,6 +259,25 @@ Test(schur_refusals, blocks_that_overlap) {
   sptrsm_schur_destroy(s);
 }
 
+/* In elements of one type they would lie side by side. */
+Test(schur_refusals, blocks_of_two_types_that_overlap) {
+  sptrsm_block S[2] = {{(float *)(void *)shared + 1, 6, 3, 3, SPTRSM_F32, SPTRSM_ROW_MAJOR, SPTRSM_HOST},
+                       {shared + 5, 6, 3, 3, SPTRSM_F64, SPTRSM_ROW_MAJOR, SPTRSM_HOST}};
+  static float single[3] = {1, 2, 3};
+  sptrsm_direct *first = direct;
+  sptrsm_schur *items[2] = {NULL, create()};
+  static factor_set other;
+  build_factor_set(&other, &recipes[5], SPTRSM_F32);
+  memcpy(other.perm_col, other.perm_row, sizeof other.perm_col);
+  cr_assert_eq(sptrsm_direct_create(&direct, context, &other.f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  B.val = single;
+  items[0] = create();
+  expect(sptrsm_schur_solve_many(items, 2, S), SPTRSM_ERR_ARGUMENT, "S overlaps S of item");
+  for (int i = 0; i < 2; i++) sptrsm_schur_destroy(items[i]);
+  sptrsm_direct_destroy(direct);
+  direct = first;
+}
+
 Test(schur_refusals, new_values) {
   sptrsm_schur *s = create();
   expect(sptrsm_schur_set_values(NULL, val, NULL), SPTRSM_ERR_ARGUMENT, "schur is NULL");
