@@ -62,45 +62,49 @@ static int compare_begins(const void *left, const void *right) {
   return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* The claims with these numbers. */
 typedef struct {
-  int64_t *number, count;
+  spti_claim *first, **end; /* end: where the next one is linked */
 } claim_list;
 
 /* Compares a block with those of a list, which begin before it; those that end before it begins leave the list. Returns one that overlaps
  * the block, or NULL. */
-static const spti_claim *overlaps(claim_list *list, const spti_claim *claims, const spti_claim *now, int64_t *compared) {
-  const int64_t count = list->count;
-  if (compared) *compared += count;
-  list->count = 0;
-  for (int64_t i = 0; i < count; i++) {
-    const spti_claim *before = &claims[list->number[i]];
-    if (before->end <= now->begin) continue;
-    list->number[list->count++] = list->number[i];
+static const spti_claim *overlaps(claim_list *list, const spti_claim *now, int64_t *compared) {
+  spti_claim **at = &list->first;
+  while (*at) {
+    const spti_claim *before = *at;
+    if (compared) ++*compared;
+    if (before->end <= now->begin) {
+      *at = before->next;
+      continue;
+    }
     if (before->item != now->item && spti_blocks_overlap(&before->block, &now->block)) return before;
+    at = &(*at)->next;
   }
+  list->end = at;
   return NULL;
 }
 
 /* In the order of their begins, each block is compared with those that have not ended. One that is only read is compared with written ones
  * alone. */
-bool spti_find_overlap(const spti_claim *pair[2], spti_claim *claims, int64_t count, int64_t *open, int64_t *compared) {
-  claim_list read = {open, 0}, written = {open + count, 0};
+bool spti_find_overlap(const spti_claim *pair[2], spti_claim *claims, int64_t count, int64_t *compared) {
+  claim_list read = {NULL, &read.first}, written = {NULL, &written.first};
   bool sorted = true;
   if (compared) *compared = 0;
   choose_ranges(claims, count);
   for (int64_t c = 1; c < count && sorted; c++) sorted = claims[c - 1].begin <= claims[c].begin;
   if (!sorted) qsort(claims, (size_t)count, sizeof *claims, compare_begins);
   for (int64_t c = 0; c < count; c++) {
-    const spti_claim *now = &claims[c], *other = now->is_written ? overlaps(&read, claims, now, compared) : NULL;
-    if (!other) other = overlaps(&written, claims, now, compared);
+    spti_claim *now = &claims[c];
+    const spti_claim *other = now->is_written ? overlaps(&read, now, compared) : NULL;
+    if (!other) other = overlaps(&written, now, compared);
     if (other) {
       pair[0] = other->is_written ? other : now;
       pair[1] = other->is_written ? now : other;
       return true;
     }
     claim_list *mine = now->is_written ? &written : &read;
-    mine->number[mine->count++] = c;
+    *mine->end = now;
+    mine->end = &now->next;
   }
   return false;
 }

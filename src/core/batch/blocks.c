@@ -141,13 +141,12 @@ static bool apart(const spti_claim *claims, int64_t of_B, int64_t count) {
 }
 
 static sptrsm_status compare_items(sptrsm_batch *b, const spti_batch_call *call, bool with_B) {
-  const int64_t most = 2 * b->count;
-  if (!b->claims) SPTI_TRY(spti_host_alloc(&b->claims, most, sizeof *b->claims + 2 * sizeof(int64_t), "blocks of the items"));
+  if (!b->claims) SPTI_TRY(spti_host_alloc(&b->claims, 2 * b->count, sizeof *b->claims, "blocks of the items"));
   const spti_claim *pair[2];
   const int64_t of_B = with_B ? add_claims(b->claims, b, call, call->B) : 0, count = of_B + add_claims(b->claims + of_B, b, call, call->X);
   const bool strides_hold = !call->X->data_of; /* the X do not meet */
   if (strides_hold && (of_B == 0 || apart(b->claims, of_B, count))) return SPTRSM_OK;
-  if (!spti_find_overlap(pair, b->claims, count, (int64_t *)(b->claims + most), &b->compared)) return SPTRSM_OK;
+  if (!spti_find_overlap(pair, b->claims, count, &b->compared)) return SPTRSM_OK;
   return fail_by(pair[0], pair[1]);
 }
 

@@ -20,8 +20,8 @@ static int64_t add_claims(spti_claim *out, sptrsm_schur *const *items, int64_t c
 sptrsm_status spti_schur_check_overlap(sptrsm_schur *const *items, int64_t count, const sptrsm_block *S) {
   const spti_claim *pair[2];
   spti_claim *claims;
-  SPTI_TRY(spti_host_alloc(&claims, 3 * count, sizeof *claims + 2 * sizeof(int64_t), "blocks of the call"));
-  const bool found = spti_find_overlap(pair, claims, add_claims(claims, items, count, S), (int64_t *)(claims + 3 * count), NULL);
+  SPTI_TRY(spti_host_alloc(&claims, 3 * count, sizeof *claims, "blocks of the call"));
+  const bool found = spti_find_overlap(pair, claims, add_claims(claims, items, count, S), NULL);
   const int64_t mine = found ? pair[0]->item : 0, its = found ? pair[1]->item : 0;
   spti_host_free(claims);
   if (!found) return SPTRSM_OK;
