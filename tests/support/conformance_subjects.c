@@ -34,6 +34,7 @@ static const char *const forms[] = {
     "block:bound=0,refine=0",
     "block:rows=16,least=3,window=64",
     "block:rows=48,tile=8",
+    "block:products=32",
     "block-streamed:pieces=5,rows=16,least=3",
     NULL,
 };

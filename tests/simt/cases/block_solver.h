@@ -15,6 +15,7 @@ struct block_case : drawn_ends {
   int32_t tile = 8;
   bool heralds = true;
   block_rules rules = BLOCK_RULES;
+  bool single = false;  /* products of f32 and c64 in f32 */
   bool refined = false; /* panels beyond the bound: else substituted */
   int32_t spin_limit = 100000;
 
@@ -29,6 +30,7 @@ struct block_case : drawn_ends {
     rules.window = r.below(2) ? 0 : 24;
     rules.bound = bounds[r.below(4)];
     refined = r.below(2);
+    single = r.below(2);
     draw_schedule(seed);
   }
   /* What must not change a bit. */
@@ -38,8 +40,8 @@ struct block_case : drawn_ends {
     heralds = r.below(2);
   }
   std::string name() const {
-    return ends_name() + " tile=" + std::to_string(tile) + (heralds ? " heralds" : "") + " rules=" + std::to_string(rules.rows) + "," +
-           std::to_string(rules.window) + "," + std::to_string(rules.bound);
+    return ends_name() + " tile=" + std::to_string(tile) + (heralds ? " heralds" : "") + (single ? " single" : "") +
+           " rules=" + std::to_string(rules.rows) + "," + std::to_string(rules.window) + "," + std::to_string(rules.bound);
   }
 };
 
@@ -117,6 +119,7 @@ template <typename T> struct solver {
     if (failure.empty() && spti_block_herald_launch(&panels.panels, panels.steps, herald.data(), nullptr)) failure = simt::error();
     a.panels = panels.panels;
     a.backward = c.backward;
+    a.single = c.single;
     a.ld = panel <= 2 ? panel : (panel + 3) / 4 * 4;
     const size_t blocks = 2 * size_t(c.n) * size_t(a.ld);
     words = int64_t(blocks * sizeof(T) / 8);

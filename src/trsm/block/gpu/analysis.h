@@ -14,6 +14,7 @@ typedef struct {
   int32_t spare;       /* factor by which the lowered limit of rows of few terms is raised (limits.cuh) */
   int32_t refine;      /* where it is exceeded both in solutions and in residuals, the block is substituted; at most SPTI_BLOCK_REFINE_F32
                         * in single precision */
+  int32_t products;    /* 32 or 64: bits of the numbers in which products of f32 and c64 are computed; 0: by the device */
 } spti_block_settings;
 
 /* The inverse is kept in the type of the values; a step of refinement leaves (bound * unit roundoff)^2 of its error. */
@@ -47,6 +48,7 @@ enum { SPTI_BLOCK_SETTINGS_MORE = 3 /* at most */ };
 sptrsm_status spti_block_parse(const char *method, spti_block_settings *, int32_t *tile, const spti_setting *more, int more_count,
                                const char *text);
 sptrsm_status spti_block_check_device(const sptrsm_context *);
+bool spti_block_is_single(const spti_block_settings *, const sptrsm_plan *); /* products are in f32 */
 sptrsm_status spti_block_check_window(const spti_block_settings *, int32_t n);
 spti_block_values_args spti_block_args(const spti_block_settings *, const spti_view *, int32_t count); /* without arrays */
 /* Place the arrays by panels, and those by steps and tiles, in one memory each; return its size. */

@@ -12,6 +12,7 @@ typedef struct {
   int64_t tiles;  /* of the matrix, without those of diagonal blocks */
   int32_t levels; /* of panels: length of the longest chain of panels that wait for each other */
   int32_t tile;   /* right-hand sides of a thread block: 8, 16, 32; 0: by the width of the solve, and for a piece by its panels */
+  int32_t single; /* products of f32 and c64 are in f32 */
   int64_t steps;
   const int32_t *panel_of; /* device, [n]: panel of each place */
 } spti_block_state;

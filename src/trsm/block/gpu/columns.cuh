@@ -14,17 +14,22 @@ namespace spti {
 
 enum { BLOCK_WARPS = 4, BLOCK_THREADS = 32 * BLOCK_WARPS, BLOCK_INVERSE_TILES = SPTI_BLOCK_STRIPS * (SPTI_BLOCK_STRIPS + 1) };
 
-/* The sizes of a kernel for values of type T and 8 * Tiles right-hand sides. Words are real: a complex value has two. */
-template <typename T, int Tiles> struct block_shape {
+/* The sizes of a kernel for values of type T and 8 * Tiles right-hand sides. Words are real: a complex value has two. Number: the type of
+ * products and sums. */
+template <typename T, int Tiles, typename Number> struct block_shape {
   using real = real_of<T>;
+  using number = Number;
+  using word = typename word_type<Number>::type; /* in shared memory */
+  using sums = block_sums<T, Tiles, Number>;
   static constexpr int PLANES = planes_of<T>::COUNT, TILES = Tiles, COLUMNS = 8 * Tiles, WORDS = PLANES * COLUMNS;
-  static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP; /* of a chunk: steps, columns */
+  /* Of a chunk: steps, columns. */
+  static constexpr int STEPS = PLANES * Tiles == 1 ? 8 : sizeof(T) == 16 && Tiles == 2 ? 2 : 4, CHUNK = STEPS * SPTI_BLOCK_STEP;
   static constexpr int ROW = WORDS + 4; /* words from row to row in shared memory, so that the lanes of a B operand meet different banks */
   static constexpr int PAIRS = CHUNK * WORDS / BLOCK_THREADS / 2; /* pairs of neighbouring words of a chunk that a thread loads */
   /* Thread blocks on a multiprocessor: spills cost more than further resident blocks bring. */
-  static constexpr int RESIDENT = PLANES == 2 ? 2 : sizeof(T) == 8 && Tiles == 2 ? 4 : 3;
+  static constexpr int RESIDENT = (PLANES == 2 ? 2 : sizeof(T) == 8 && Tiles == 2 ? 4 : 3) + (sizeof(Number) == 4);
   /* Rows of shared memory: two chunks; later the sums of a panel take their place. */
-  static constexpr int ROOM = 2 * CHUNK;
+  static constexpr int ROOM = 2 * CHUNK < SPTI_BLOCK_ROWS ? SPTI_BLOCK_ROWS : 2 * CHUNK;
   static_assert(BLOCK_THREADS % WORDS == 0 && ROOM >= SPTI_BLOCK_ROWS, "a thread has the same word of every row; sums fit");
 };
 
@@ -95,16 +100,18 @@ template <typename T, typename Shape> struct block_task : block_item {
 
 /* `buffers`, the dynamic shared memory of a thread block: Shape::ROOM rows for two chunks of columns in turn, or for the sums of the panel;
  * then the inverse. */
-template <typename Shape> SPTI_DEVICE double *buffer_of(double *buffers, int32_t chunk) {
+template <typename Shape, typename Word> SPTI_DEVICE Word *buffer_of(Word *buffers, int32_t chunk) {
   return buffers + (chunk & 1) * Shape::CHUNK * Shape::ROW;
 }
-template <typename T, typename Shape> SPTI_DEVICE T *inverse_in(double *buffers) { return (T *)(buffers + Shape::ROOM * Shape::ROW); }
+template <typename T, typename Shape, typename Word> SPTI_DEVICE T *inverse_in(Word *buffers) {
+  return (T *)(buffers + Shape::ROOM * Shape::ROW);
+}
 
 /* ---- the solutions of a chunk of columns ---- */
 
 /* The negated word; by its sign bit, which is cheaper than arithmetic and differs for NaN only. */
-SPTI_DEVICE double minus(float v) { return -double(v); }
-SPTI_DEVICE double minus(double v) { return bits_to_double(double_bits(v) ^ 0x8000000000000000ull); }
+template <typename Number> SPTI_DEVICE Number minus(float v) { return -Number(v); }
+template <typename Number> SPTI_DEVICE double minus(double v) { return bits_to_double(double_bits(v) ^ 0x8000000000000000ull); }
 
 /* A cheap test of half a word: true for every sentinel, and for some NaN. */
 SPTI_DEVICE bool may_be_sentinel(float v) { return float_bits(v) == 0xffffffffu; }
@@ -115,6 +122,8 @@ SPTI_DEVICE bool may_be_sentinel(double v) { return opaque(int32_t(double_bits(v
  * is computed when it waits: otherwise the integer instructions of the loop take longer than its products. */
 template <typename T, typename Shape> struct block_values {
   using real = typename Shape::real;
+  using number = typename Shape::number;
+  using word_t = typename Shape::word;
   using task = block_task<T, Shape>;
   static constexpr int LANES = Shape::WORDS / 2, ROWS = BLOCK_THREADS / LANES; /* threads to a row of words, rows at once */
   uint64_t column;                                                             /* address of the thread's words of place 0 */
@@ -202,15 +211,16 @@ template <typename T, typename Shape> struct block_values {
     return true;
   }
   /* Stores the negated words in shared memory, as B operands of mma. */
-  SPTI_DEVICE void hand_over(double *buffer) {
-    double *first = buffer + row(0) * Shape::ROW + word();
+  SPTI_DEVICE void hand_over(word_t *buffer) {
+    word_t *first = buffer + row(0) * Shape::ROW + word();
 #pragma unroll
     for (int v = 0; v < Shape::PAIRS; v++)
-      *reinterpret_cast<two<double> *>(first + v * ROWS * Shape::ROW) = {minus(x[v].first), minus(x[v].second)};
+      *reinterpret_cast<two<word_t> *>(first + v * ROWS * Shape::ROW) = {word_of(minus<number>(x[v].first)),
+                                                                         word_of(minus<number>(x[v].second))};
   }
   /* Whole block: waits for this chunk, whose first step is `step`, and puts it into the buffer; loads the next one and looks up the one
    * after that. False: a dependency is lost. */
-  SPTI_DEVICE bool next_chunk(const spti_block_solve_args &a, const task &t, int32_t step, int32_t chunk, int32_t chunks, double *buffer) {
+  SPTI_DEVICE bool next_chunk(const spti_block_solve_args &a, const task &t, int32_t step, int32_t chunk, int32_t chunks, word_t *buffer) {
     if (!wait(a, t)) t.shared->lost_at = chunk;
     hand_over(buffer);
     if (chunk + 1 < chunks) ask(a, step + 2 * Shape::STEPS - 1);
@@ -219,7 +229,7 @@ template <typename T, typename Shape> struct block_values {
     return t.shared->lost_at > chunk;
   }
   /* The same for the last chunk. The caller looks at lost_at after the product, to save time on the critical path. */
-  SPTI_DEVICE void last_chunk(const spti_block_solve_args &a, const task &t, int32_t chunk, double *buffer) {
+  SPTI_DEVICE void last_chunk(const spti_block_solve_args &a, const task &t, int32_t chunk, word_t *buffer) {
     if (!wait(a, t)) t.shared->lost_at = chunk;
     hand_over(buffer);
     syncthreads();
@@ -260,16 +270,16 @@ template <typename T, typename Shape> struct block_tiles {
     there = coming(t);
     fetch<0, Shape::STEPS>(a, t, there);
   }
-  SPTI_DEVICE void multiply_pair(block_sums<T, Shape::TILES> &sums, const double *buffer, int i) const {
-    const double *first = buffer + i * SPTI_BLOCK_STEP * Shape::ROW, *second = first + SPTI_BLOCK_STEP * Shape::ROW;
+  SPTI_DEVICE void multiply_pair(typename Shape::sums &sums, const typename Shape::word *buffer, int i) const {
+    const typename Shape::word *first = buffer + i * SPTI_BLOCK_STEP * Shape::ROW, *second = first + SPTI_BLOCK_STEP * Shape::ROW;
     const int32_t pair = there >> i & 3;
     if (pair == 3) multiply_tiles<2>(sums, tile + i, first, Shape::ROW);
     if (pair == 1) multiply_tiles<1>(sums, tile + i, first, Shape::ROW);
     if (pair == 2) multiply_tiles<1>(sums, tile + i + 1, second, Shape::ROW);
   }
   /* Whole warp: multiplies this chunk's tiles; those of the next chunk are loaded into the registers that become free. */
-  SPTI_DEVICE void multiply_and_fetch(const spti_block_solve_args &a, const task &t, block_sums<T, Shape::TILES> &sums,
-                                      const double *buffer) {
+  SPTI_DEVICE void multiply_and_fetch(const spti_block_solve_args &a, const task &t, typename Shape::sums &sums,
+                                      const typename Shape::word *buffer) {
     const int32_t next = coming(t);
     if ((there & next) == ALL) { /* the usual case of dense factors: no branches between the products */
       each_pair([&](auto i) {
@@ -284,7 +294,7 @@ template <typename T, typename Shape> struct block_tiles {
     }
     there = next;
   }
-  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &sums, const double *buffer) const {
+  SPTI_DEVICE void multiply(typename Shape::sums &sums, const typename Shape::word *buffer) const {
     each_pair([&](auto i) { multiply_pair(sums, buffer, i.value); });
   }
 
@@ -292,7 +302,7 @@ private:
   template <int I> struct number { static constexpr int value = I; };
   template <typename F> static SPTI_DEVICE void each_pair(F f) {
     f(number<0>());
-    f(number<2>());
+    if constexpr (Shape::STEPS > 2) f(number<2>());
     if constexpr (Shape::STEPS > 4) {
       f(number<4>());
       f(number<6>());
@@ -348,13 +358,13 @@ SPTI_DEVICE void ask_for_columns(const spti_block_solve_args &a, const block_tas
 /* Whole block, after ask_for_columns: subtracts the products with the columns of the first `far` chunks from the sums. The solutions of the
  * chunk after them, if there is one, are loading then. False: a dependency is lost. */
 template <typename T, typename Shape>
-SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_task<T, Shape> &t, int32_t far, double *buffers,
-                              block_values<T, Shape> &values, block_tiles<T, Shape> &tiles, block_sums<T, Shape::TILES> &sums) {
+SPTI_DEVICE bool take_columns(const spti_block_solve_args &a, const block_task<T, Shape> &t, int32_t far, typename Shape::word *buffers,
+                              block_values<T, Shape> &values, block_tiles<T, Shape> &tiles, typename Shape::sums &sums) {
   const int32_t chunks = t.chunks();
   int32_t step = t.end - chunks * Shape::STEPS;
   block_ahead ahead = block_ahead::of(a, t, step + far * Shape::STEPS);
   for (int32_t chunk = 0; chunk < far; chunk++, step += Shape::STEPS) {
-    double *buffer = buffer_of<Shape>(buffers, chunk);
+    typename Shape::word *buffer = buffer_of<Shape>(buffers, chunk);
     if (!values.next_chunk(a, t, step, chunk, chunks, buffer)) return false;
     ahead.go_on();
     if (chunk + 1 < far) tiles.multiply_and_fetch(a, t, sums, buffer);

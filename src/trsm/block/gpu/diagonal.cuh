@@ -24,7 +24,7 @@ template <typename T, typename Shape> struct block_inverse {
     for (int i = 0; i < 2; i++) load_fragment(from_shared(), from + (first + i) * SPTI_BLOCK_TILE, tile[first % 4 + i]);
   }
   /* x += inverse r, after fetch_pair(0). */
-  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
+  SPTI_DEVICE void multiply(typename Shape::sums &x, const typename Shape::word *r) {
 #pragma unroll
     for (int i = 0; i < 2 * SPTI_BLOCK_STRIPS; i += 2) {
       if (i + 2 < count) fetch_pair(i + 2);
@@ -49,7 +49,7 @@ template <typename T, typename Shape> struct block_diagonal {
       if (first + i < count) load_fragment(from_global(), from + (first + i) * SPTI_BLOCK_TILE, tile[i]);
   }
   /* x += triangle r, after fetch(0). */
-  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &x, const double *r) {
+  SPTI_DEVICE void multiply(typename Shape::sums &x, const typename Shape::word *r) {
 #pragma unroll
     for (int first = 0; first < 2 * SPTI_BLOCK_STRIPS; first += Shape::STEPS) {
       if (first > 0 && first < count) fetch(first);
@@ -89,7 +89,7 @@ template <typename T, typename Shape> struct block_near {
     constexpr int BYTES = Shape::STEPS * SPTI_BLOCK_TILE * int(sizeof(T)), LINE = 128;
     for (int32_t at = lane() * LINE; chunks_left > 1 && at < BYTES; at += 32 * LINE) prefetch(next + at);
   }
-  SPTI_DEVICE void multiply(block_sums<T, Shape::TILES> &sums, const double *buffer, int32_t chunks_left) const {
+  SPTI_DEVICE void multiply(typename Shape::sums &sums, const typename Shape::word *buffer, int32_t chunks_left) const {
     const int32_t first = begin(chunks_left);
     if (first >= -1) { /* no branches between the products */
 #pragma unroll
@@ -101,7 +101,7 @@ template <typename T, typename Shape> struct block_near {
       if (first + i + 1 >= 0) multiply_pair(sums, buffer, i);
   }
   /* The same; the tiles of the next chunk, which lacks none, are loaded into the registers that become free. */
-  SPTI_DEVICE void multiply_and_fetch(block_sums<T, Shape::TILES> &sums, const double *buffer, int32_t chunks_left) {
+  SPTI_DEVICE void multiply_and_fetch(typename Shape::sums &sums, const typename Shape::word *buffer, int32_t chunks_left) {
     const int32_t first = begin(chunks_left), next = begin(chunks_left - 1);
 #pragma unroll
     for (int i = 0; i < Shape::STEPS; i += 2) {
@@ -112,7 +112,7 @@ template <typename T, typename Shape> struct block_near {
   }
 
 private:
-  SPTI_DEVICE void multiply_pair(block_sums<T, Shape::TILES> &sums, const double *buffer, int i) const {
+  SPTI_DEVICE void multiply_pair(typename Shape::sums &sums, const typename Shape::word *buffer, int i) const {
     multiply_tiles<2>(sums, tile + i, buffer + i * SPTI_BLOCK_STEP * Shape::ROW, Shape::ROW);
   }
 };
@@ -131,7 +131,7 @@ SPTI_DEVICE void fetch_inverse(const spti_block_solve_args &a, const block_task<
 
 /* Whole warp: x = inverse r. */
 template <typename T, typename Shape>
-SPTI_DEVICE void multiply_once(const block_task<T, Shape> &t, const T *block, const double *r, block_sums<T, Shape::TILES> &x) {
+SPTI_DEVICE void multiply_once(const block_task<T, Shape> &t, const T *block, const typename Shape::word *r, typename Shape::sums &x) {
   block_inverse<T, Shape> inverse(t, block);
   inverse.fetch_pair(0);
   x = {};
@@ -142,36 +142,37 @@ SPTI_DEVICE void multiply_once(const block_task<T, Shape> &t, const T *block, co
  * are those of -x: a solution that is 0 has the same sign whatever the width of the tile. */
 template <typename T, typename Shape>
 SPTI_DEVICE void refine_beside(const block_task<T, Shape> &t, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape> &triangle,
-                               double *r, double *q, block_sums<T, Shape::TILES> &x, bool refines) {
-  block_sums<T, Shape::TILES> e = {};
+                               typename Shape::word *r, typename Shape::word *q, typename Shape::sums &x, bool refines) {
+  typename Shape::sums e = {};
   if (refines) {
-    for_rows(t, x, q, [&](double *word, double &sum, int k) {
+    for_rows(t, x, q, [&](auto *word, auto &sum, int k) {
       mark_if_bad(t, k, sum);
-      *word = sum = -sum;
+      sum = -sum;
+      *word = word_of(sum);
     });
-    for_rows(t, e, r, [](double *word, double &sum, int) { sum = *word; });
+    for_rows(t, e, r, [](auto *word, auto &sum, int) { sum = value_of(*word); });
   }
   syncthreads();
   if (refines) {
     triangle.multiply(e, q);
     inverse.fetch_pair(0);
-    for_rows(t, e, r, [](double *word, double &sum, int) { *word = -sum; });
+    for_rows(t, e, r, [](auto *word, auto &sum, int) { *word = word_of(-sum); });
   }
   syncthreads();
   if (!refines) return;
   inverse.multiply(x, r);
-  for_rows(t, x, r, [](double *, double &sum, int) { sum = -sum; });
+  for_rows(t, x, r, [](auto *, auto &sum, int) { sum = -sum; });
 }
 
 /* The same without room for x beside r: a warp has either x or e in registers, and the other one stands in the place of r. */
 template <typename T, typename Shape>
 SPTI_DEVICE void refine_in_place(const block_task<T, Shape> &t, block_inverse<T, Shape> &inverse, block_diagonal<T, Shape> &triangle,
-                                 double *r, block_sums<T, Shape::TILES> &x, bool refines) {
-  const auto swap = [&](double *word, double &sum, int k) {
-    const double own = sum;
+                                 typename Shape::word *r, typename Shape::sums &x, bool refines) {
+  const auto swap = [&](auto *word, auto &sum, int k) {
+    const auto own = sum;
     mark_if_bad(t, k, own);
-    sum = *word;
-    *word = -own;
+    sum = value_of(*word);
+    *word = word_of(-own);
   };
   syncthreads();
   if (refines) for_rows(t, x, r, swap); /* now -x in shared memory, r in registers */
@@ -185,14 +186,14 @@ SPTI_DEVICE void refine_in_place(const block_task<T, Shape> &t, block_inverse<T,
   syncthreads();
   if (!refines) return;
   inverse.multiply(x, r);
-  for_rows(t, x, r, [](double *, double &sum, int) { sum = -sum; });
+  for_rows(t, x, r, [](auto *, auto &sum, int) { sum = -sum; });
 }
 
 /* Whole block: x = inverse r, then one step of refinement in the warps that refine, those of the first strips. The first tiles of the
  * triangle are loaded long before they are needed. q: shared memory beside r, if there is room for x. */
 template <typename T, typename Shape>
-SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_task<T, Shape> &t, const T *block, double *r, double *q,
-                                     block_sums<T, Shape::TILES> &x, bool multiplies, bool refines) {
+SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block_task<T, Shape> &t, const T *block, typename Shape::word *r,
+                                     typename Shape::word *q, typename Shape::sums &x, bool multiplies, bool refines) {
   block_inverse<T, Shape> inverse(t, block);
   block_diagonal<T, Shape> triangle(a, t);
   if (refines) triangle.fetch(0);
@@ -212,11 +213,11 @@ SPTI_DEVICE void multiply_and_refine(const spti_block_solve_args &a, const block
  * panel's sums do not occupy; computed by the caller, as code that computes it here needs more registers. False: a dependency is lost. */
 template <typename T, typename Shape>
 SPTI_DEVICE bool take_near_columns(const spti_block_solve_args &a, const block_task<T, Shape> &t, int32_t far, int32_t parity,
-                                   double *buffers, block_values<T, Shape> &values, block_near<T, Shape> &near, bool multiplies,
-                                   block_sums<T, Shape::TILES> &sums) {
+                                   typename Shape::word *buffers, block_values<T, Shape> &values, block_near<T, Shape> &near,
+                                   bool multiplies, typename Shape::sums &sums) {
   const int32_t chunks = t.chunks();
   int32_t chunk = far, step = t.end - (chunks - far) * Shape::STEPS;
-  double *buffer = buffers + (parity & 1) * Shape::CHUNK * Shape::ROW;
+  typename Shape::word *buffer = buffers + (parity & 1) * Shape::CHUNK * Shape::ROW;
   if constexpr (Shape::STEPS < SPTI_BLOCK_NEAR)
     for (; chunk + 1 < chunks; chunk++, step += Shape::STEPS) {
       if (!values.next_chunk(a, t, step, chunk, chunks, buffer)) return false;

@@ -73,6 +73,7 @@ typedef struct {
   spti_transfer between;
   void *work;       /* two blocks of n rows, by place (core/two_blocks/two_blocks.cuh) */
   int64_t ld;       /* of the work blocks: at least between.width, and even unless it is 1; a row has less than 2^31 bytes */
+  int32_t single;   /* products and sums of f32 and c64 in f32, not f64 */
   int32_t tile;     /* right-hand sides of a thread block: 8, 16 or 32 (complex: 16 at most); tiles * count < 2^31 */
   int32_t together; /* one of several launches of a solve, with tickets that begin at first_ticket (two_blocks.cuh) */
   int32_t first_ticket;

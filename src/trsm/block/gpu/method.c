@@ -1,6 +1,6 @@
 /* method.c -- block on a GPU: deterministic substitution by panels of rows on tensor cores, for factors of direct solvers.
  * Panel p of up to 64 rows: X_p = inv(D_p) (B_p - sum of A_p,j X_j). Each column j before the panel is read once for all its rows, in the
- * order in which the columns become ready; products are in f64. For the columns that are ready last the analysis makes inv(D_p) A_p,j.
+ * order in which the columns become ready. For the columns that are ready last the analysis makes inv(D_p) A_p,j.
  * Source: supernodal solves [davis2006, chapters 4 and 8], in one kernel that waits for dependencies. Differs: panels are not supernodes of
  * columns but runs of rows that end where the next row has no entry in them, so other patterns have them too; zeros are added inside tiles
  * of 16 by 8 only; a diagonal block is multiplied by its inverse where |inverse| |block| is small, refined once where it is bounded, and
@@ -44,6 +44,7 @@ sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32
                           {"spare", &s->spare, 0, INT32_MAX, NULL},
                           {"refine", &s->refine, 0, INT32_MAX, NULL},
                           {"tile", tile, 8, 32, NULL},
+                          {"products", &s->products, 32, 64, NULL},
                           {0},
                           {0},
                           {0}};
@@ -52,6 +53,7 @@ sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32
   SPTI_TRY(spti_variant_parse(method, text, known, own + more_count));
   if (s->least > s->rows) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: least=%d is above rows=%d", method, s->least, s->rows);
   if (s->window % 64) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: window=%d is not a multiple of 64", method, s->window);
+  if (s->products & (s->products - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: products=%d is not 32 or 64", method, s->products);
   if (*tile & (*tile - 1)) return spti_fail(SPTRSM_ERR_ARGUMENT, "%s: tile=%d is not 8, 16 or 32", method, *tile);
   return SPTRSM_OK;
 }
@@ -61,6 +63,12 @@ sptrsm_status spti_block_check_device(const sptrsm_context *context) {
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
                    "block: thread blocks of this device have up to %zu KiB of shared memory, %d are needed; use gather",
                    context->shared_bytes >> 10, SHARED_BYTES >> 10);
+}
+
+bool spti_block_is_single(const spti_block_settings *set, const sptrsm_plan *plan) {
+  enum { SLOW_DOUBLES = 16 }; /* operations in single precision in the time of one in double; what such a device does was estimated */
+  if (plan->view.dtype == SPTRSM_F64 || plan->view.dtype == SPTRSM_C128) return false;
+  return set->products ? set->products == 32 : plan->context->single_to_double >= SLOW_DOUBLES;
 }
 
 static sptrsm_status analyse(sptrsm_plan *plan) {
@@ -78,6 +86,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                  .tiles = s->analysis.totals[SPTI_BLOCK_TILES],
                                  .levels = s->analysis.levels,
                                  .tile = tile,
+                                 .single = spti_block_is_single(&set, plan),
                                  .steps = s->analysis.totals[SPTI_BLOCK_STEPS],
                                  .panel_of = s->analysis.found.panel};
   return SPTRSM_OK;
@@ -101,8 +110,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const double stored = (double)(tiles * SPTI_BLOCK_TILE) / (double)(plan->view.nnz > 0 ? plan->view.nnz : 1);
   int32_t flagged[3];
   if (spti_block_flagged(flagged, &s->analysis, plan) != SPTRSM_OK) flagged[0] = flagged[1] = flagged[2] = -1;
-  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
-           s->shared.panels.count, s->shared.levels, stored, flagged[1], flagged[0], flagged[2]);
+  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d%s",
+           s->shared.panels.count, s->shared.levels, stored, flagged[1], flagged[0], flagged[2], s->shared.single ? " products=32" : "");
   info->plan_bytes = sizeof *s + s->analysis.bytes;
 }
 

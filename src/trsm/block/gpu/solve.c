@@ -66,6 +66,7 @@ sptrsm_status spti_block_solve_panels(const spti_block_state *s, const sptrsm_pl
                                 .together = work->together,
                                 .first_ticket = work->tickets,
                                 .sync = work->sync,
+                                .single = s->single,
                                 .tile = tile_for(s, plan, between->width, work->together)};
   const int32_t tiles = tiles_of(between->width, args.tile);
   if (args.panels.count >= (INT32_MAX - work->tickets) / tiles)

@@ -73,7 +73,7 @@ SPTI_DEVICE W entries_of_step(const spti_block_solve_args &a, const block_task<T
 /* Whole block: the sums of one bad right-hand side once more, by entries. A warp takes every fourth row, a lane every 32nd step. This takes
  * so long that the blocks that wait for it must see progress. */
 template <typename T, typename Shape>
-SPTI_DEVICE void sum_by_entries(const spti_block_solve_args &a, const block_task<T, Shape> &t, double *r, int column) {
+SPTI_DEVICE void sum_by_entries(const spti_block_solve_args &a, const block_task<T, Shape> &t, typename Shape::word *r, int column) {
   using wide = typename wide_of<T>::type;
   for (int32_t i = warp_in_block(); i < t.rows; i += BLOCK_WARPS) {
     wide sum = from_reals<wide>::make(0, 0);
@@ -92,7 +92,7 @@ SPTI_DEVICE void sum_by_entries(const spti_block_solve_args &a, const block_task
 /* Whole warp: solves eight right-hand sides by substitution; r becomes x. Lane 4 c + l has column c, and of each row the entries l, l + 4,
  * ... */
 template <typename T, typename Shape>
-SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_task<T, Shape> &t, double *r, int column) {
+SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_task<T, Shape> &t, typename Shape::word *r, int column) {
   using wide = typename wide_of<T>::type;
   const T *triangle = (const T *)a.panels.triangle + int64_t(t.diagonal) * SPTI_BLOCK_TILE;
   wide *x = (wide *)(r + column * Shape::PLANES);
@@ -116,9 +116,13 @@ SPTI_DEVICE void substitute(const spti_block_solve_args &a, const block_task<T, 
   }
 }
 
-/* Whole block: r, with the sums of bad right-hand sides taken anew by entries, becomes the solutions by substitution. */
+/* Whole block: r, with the sums of bad right-hand sides taken anew by entries, becomes the solutions, in f64, by substitution. */
 template <typename T, typename Shape>
-SPTI_DEVICE void solve_by_entries(const spti_block_solve_args &a, const block_task<T, Shape> &t, double *r) {
+SPTI_DEVICE void solve_by_entries(const spti_block_solve_args &a, const block_task<T, Shape> &t, typename Shape::word *r) {
+  if constexpr (sizeof(typename Shape::number) == 4) {
+    for (int i = thread_in_block(); i < SPTI_BLOCK_ROWS * Shape::ROW; i += BLOCK_THREADS) *(double *)(r + i) = value_of(r[i]);
+    syncthreads();
+  }
   for (int k = 0; k < Shape::COLUMNS && t.shared->some_bad; k++)
     if (t.shared->bad[k]) sum_by_entries(a, t, r, k);
   syncthreads();
@@ -127,8 +131,9 @@ SPTI_DEVICE void solve_by_entries(const spti_block_solve_args &a, const block_ta
 }
 
 /* Lane by lane: marks the right-hand sides that put_good did not publish. */
-template <typename T, typename Shape> SPTI_DEVICE void mark_bad(const block_task<T, Shape> &t, double *r, block_sums<T, Shape::TILES> &x) {
-  for_rows(t, x, r, [&](double *, double &sum, int k) { mark_if_bad(t, k, sum); });
+template <typename T, typename Shape>
+SPTI_DEVICE void mark_bad(const block_task<T, Shape> &t, typename Shape::word *r, typename Shape::sums &x) {
+  for_rows(t, x, r, [&](auto *, auto &sum, int k) { mark_if_bad(t, k, sum); });
   t.shared->some_bad = 1;
 }
 
@@ -137,14 +142,14 @@ template <typename T, typename Shape> SPTI_DEVICE void mark_bad(const block_task
 /* Whole block: from the sums over the far columns, which are in the warps' registers, to solutions that are published and written; no
  * solutions where a dependency is lost. near: chunks of near columns, of which values has loaded the first. */
 template <typename T, typename Shape>
-SPTI_DEVICE void solve_panel(const spti_block_solve_args &a, const block_task<T, Shape> &t, int32_t near, double *buffers,
-                             block_values<T, Shape> &values, block_sums<T, Shape::TILES> &sums) {
+SPTI_DEVICE void solve_panel(const spti_block_solve_args &a, const block_task<T, Shape> &t, int32_t near, typename Shape::word *buffers,
+                             block_values<T, Shape> &values, typename Shape::sums &sums) {
   /* r takes the place of the last chunk but one, which no warp needs any more; if one chunk has no room for it, that of both. */
   constexpr bool FITS = Shape::CHUNK >= SPTI_BLOCK_ROWS;
   const bool owns = t.works() && t.part == 0, multiplies = owns && t.flags != SPTI_BLOCK_SUBSTITUTE;
   const int32_t refined = spti_block_refined_strips(t.flags);
   const int32_t far = t.chunks() - near;
-  double *r = buffer_of<Shape>(buffers, FITS ? far : 0), *q = buffer_of<Shape>(buffers, far + 1);
+  typename Shape::word *r = buffer_of<Shape>(buffers, FITS ? far : 0), *q = buffer_of<Shape>(buffers, far + 1);
   block_near<T, Shape> products(a, t, near);
   if (!FITS || far == 0) syncthreads();
   if (refined > 0) {
@@ -168,7 +173,8 @@ SPTI_DEVICE void solve_panel(const spti_block_solve_args &a, const block_task<T,
   if (t.shared->some_bad || t.flags == SPTI_BLOCK_SUBSTITUTE) {
     solve_by_entries(a, t, r);
     if (owns) {
-      for_rows(t, sums, r, [&](double *word, double &sum, int) { sum = multiplies && is_good(sum) ? sum : *word; });
+      for_rows(t, sums, r,
+               [&](auto *word, auto &sum, int) { sum = multiplies && is_good(sum) ? sum : typename Shape::number(*(const double *)word); });
       target.put(sums);
     }
   }
@@ -192,7 +198,7 @@ SPTI_DEVICE void refill(const spti_block_solve_args &a, const block_task<T, Shap
 }
 
 template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape::RESIDENT) block_solve_kernel(spti_block_solve_args a) {
-  SPTI_DYNAMIC_SHARED(double, buffers);
+  SPTI_DYNAMIC_SHARED(typename Shape::word, buffers);
   SPTI_SHARED(block_shared, shared, 1);
   if (thread_in_block() == 0) {
     shared->word = a.together ? draw_ticket_behind(a.sync, a.first_ticket) : draw_ticket(a.sync, a.between.width);
@@ -208,7 +214,7 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   const bool apart = t.flags & (SPTI_BLOCK_SUBSTITUTE | SPTI_BLOCK_APART);
   const int32_t near = !apart && a.panels.near ? chunks_of<Shape>(spti_block_near(t.end - t.begin)) : 0;
   const int32_t far = t.chunks() - near;
-  block_sums<T, Shape::TILES> sums;
+  typename Shape::sums sums;
   block_values<T, Shape> values(a, t);
   block_tiles<T, Shape> tiles;
   ask_for_columns(a, t, far, values, tiles);
@@ -219,10 +225,12 @@ template <typename T, typename Shape> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, Shape:
   solve_panel(a, t, near, buffers, values, sums);
 }
 
-template <typename T, int Tiles> int launch_block(const spti_block_solve_args *a, void *stream) {
-  using shape = block_shape<T, Tiles>;
+template <typename T, int Tiles, typename Number = double> int launch_block(const spti_block_solve_args *a, void *stream) {
+  if constexpr (sizeof(real_of<T>) < sizeof(Number))
+    if (a->single) return launch_block<T, Tiles, real_of<T>>(a, stream);
+  using shape = block_shape<T, Tiles, Number>;
   const int64_t blocks = int64_t(a->panels.count) * block_tiles_of<shape>(*a);
-  const size_t shared = shape::ROOM * shape::ROW * sizeof(double) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
+  const size_t shared = shape::ROOM * shape::ROW * sizeof(typename shape::word) + BLOCK_INVERSE_TILES * SPTI_BLOCK_TILE * sizeof(T);
   return SPTI_LAUNCH((block_solve_kernel<T, shape>), blocks, BLOCK_THREADS, shared, stream, *a);
 }
 

@@ -19,13 +19,13 @@ namespace spti {
 SPTI_DEVICE int32_t row_of_lane(const block_item &g, int h) { return g.strip * SPTI_BLOCK_STRIP + 8 * h + lane() / 4; }
 SPTI_DEVICE int32_t column_of_lane() { return lane() % 4 * 2; }
 
-SPTI_DEVICE void set_parts(double (&c)[1][4], int e, double v) { c[0][e] = v; }
-template <typename R> SPTI_DEVICE void set_parts(double (&c)[2][4], int e, complex_t<R> v) {
+template <typename N, typename R> SPTI_DEVICE void set_parts(N (&c)[1][4], int e, R v) { c[0][e] = v; }
+template <typename N, typename R> SPTI_DEVICE void set_parts(N (&c)[2][4], int e, complex_t<R> v) {
   c[0][e] = v.re;
   c[1][e] = v.im;
 }
-template <typename T> SPTI_DEVICE T get_parts(const double (&c)[1][4], int e) { return T(c[0][e]); }
-template <typename T> SPTI_DEVICE T get_parts(const double (&c)[2][4], int e) { return from_reals<T>::make(c[0][e], c[1][e]); }
+template <typename T, typename N> SPTI_DEVICE T get_parts(const N (&c)[1][4], int e) { return T(c[0][e]); }
+template <typename T, typename N> SPTI_DEVICE T get_parts(const N (&c)[2][4], int e) { return from_reals<T>::make(c[0][e], c[1][e]); }
 
 /* ---- from right-hand sides ---- */
 
@@ -36,7 +36,7 @@ template <typename T> SPTI_DEVICE bool in_pairs(const spti_end &end, int32_t wid
 }
 
 /* The lane's right-hand sides of one row, from its first one on, of which there are `left`. */
-template <typename R, int Tiles> SPTI_DEVICE void load_pairs(const R *at, int32_t left, int h, block_sums<R, Tiles> &sums) {
+template <typename R, int Tiles, typename N> SPTI_DEVICE void load_pairs(const R *at, int32_t left, int h, block_sums<R, Tiles, N> &sums) {
 #pragma unroll
   for (int n = 0; n < Tiles; n++) {
     const two<R> v = 8 * n < left ? load(reinterpret_cast<const two<R> *>(at + 8 * n)) : two<R>{0, 0};
@@ -44,11 +44,12 @@ template <typename R, int Tiles> SPTI_DEVICE void load_pairs(const R *at, int32_
     sums.part[n][0][2 * h + 1] = v.second;
   }
 }
-template <typename R, int Tiles> SPTI_DEVICE void load_pairs(const complex_t<R> *, int32_t, int, block_sums<complex_t<R>, Tiles> &) {}
+template <typename R, int Tiles, typename N>
+SPTI_DEVICE void load_pairs(const complex_t<R> *, int32_t, int, block_sums<complex_t<R>, Tiles, N> &) {}
 
 /* The first part of a strip starts from the right-hand sides, the others from 0. All are loaded before the first is needed. */
 template <typename T, typename Shape>
-SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_task<T, Shape> &t, block_sums<T, Shape::TILES> &sums) {
+SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_task<T, Shape> &t, typename Shape::sums &sums) {
   const spti_transfer &between = a.between;
   const spti_end &from = between.from;
   const bool pairs = in_pairs<T>(from, between.width);
@@ -82,28 +83,30 @@ SPTI_DEVICE void start_sums(const spti_block_solve_args &a, const block_task<T, 
 
 /* ---- sums in shared memory ---- */
 
-/* The upper word of a number, with its exponent, without its sign; and that of 1e300. */
+/* The upper word of a number, with its exponent, without its sign; and that of 1e300 or, in single precision, 1e37. */
 SPTI_DEVICE uint32_t upper_word(double v) { return uint32_t(double_bits(v) >> 32) & 0x7fffffffu; }
-enum : uint32_t { UPPER_WORD_OF_MOST = 0x7e37e43cu };
+SPTI_DEVICE uint32_t upper_word(float v) { return float_bits(v) & 0x7fffffffu; }
+SPTI_DEVICE constexpr uint32_t upper_word_of_most(double) { return 0x7e37e43cu; }
+SPTI_DEVICE constexpr uint32_t upper_word_of_most(float) { return 0x7cf0bdc2u; }
 
 /* Finite, and not near overflow? Other sums may be wrong, since tiles hold zeros for missing entries: 0 times infinity is NaN. */
-SPTI_DEVICE bool is_good(double sum) { return upper_word(sum) < UPPER_WORD_OF_MOST; }
+template <typename Number> SPTI_DEVICE bool is_good(Number sum) { return upper_word(sum) < upper_word_of_most(sum); }
 
 /* Right-hand sides of the tile beyond the last one do not count. */
-template <typename T, typename Shape> SPTI_DEVICE void mark_if_bad(const block_task<T, Shape> &t, int k, double sum) {
+template <typename T, typename Shape> SPTI_DEVICE void mark_if_bad(const block_task<T, Shape> &t, int k, typename Shape::number sum) {
   if (!is_good(sum) && k < t.left) t.shared->some_bad = t.shared->bad[k] = 1;
 }
 
 /* f(word in shared memory, the lane's element that belongs there, its right-hand side) for all elements of the warp. Each warp has 16 rows
  * of r to itself: those of part p of strip s begin at row 16 (p strips + s). */
 template <typename T, typename Shape, typename F>
-SPTI_DEVICE void for_rows(const block_task<T, Shape> &t, block_sums<T, Shape::TILES> &sums, double *r, F f) {
+SPTI_DEVICE void for_rows(const block_task<T, Shape> &t, typename Shape::sums &sums, typename Shape::word *r, F f) {
 #pragma unroll
   for (int n = 0; n < Shape::TILES; n++)
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       const int k = 8 * n + column_of_lane();
-      double *at = r + (t.warp * SPTI_BLOCK_STRIP + 8 * h + lane() / 4) * Shape::ROW + k * Shape::PLANES;
+      typename Shape::word *at = r + (t.warp * SPTI_BLOCK_STRIP + 8 * h + lane() / 4) * Shape::ROW + k * Shape::PLANES;
 #pragma unroll
       for (int w = 0; w < 2 * Shape::PLANES; w++)
         f(at + w, sums.part[n][w % Shape::PLANES][2 * h + w / Shape::PLANES], k + w / Shape::PLANES);
@@ -111,22 +114,23 @@ SPTI_DEVICE void for_rows(const block_task<T, Shape> &t, block_sums<T, Shape::TI
 }
 
 /* Whole block: adds the parts of each strip, in order, to the rows of the first part. */
-template <typename T, typename Shape> SPTI_DEVICE void add_parts(const block_task<T, Shape> &t, double *r) {
+template <typename T, typename Shape> SPTI_DEVICE void add_parts(const block_task<T, Shape> &t, typename Shape::word *r) {
   const int rows = t.strips * SPTI_BLOCK_STRIP;
   for (int i = thread_in_block(); i < rows * Shape::WORDS; i += BLOCK_THREADS) {
     const int word = i % Shape::WORDS;
-    double *at = r + i / Shape::WORDS * Shape::ROW + word, sum = at[0];
-    for (int p = 1; p < t.parts; p++) sum += at[p * rows * Shape::ROW];
-    at[0] = sum;
+    typename Shape::word *at = r + i / Shape::WORDS * Shape::ROW + word;
+    typename Shape::number sum = value_of(at[0]);
+    for (int p = 1; p < t.parts; p++) sum += value_of(at[p * rows * Shape::ROW]);
+    at[0] = word_of(sum);
     mark_if_bad(t, word / Shape::PLANES, sum);
   }
 }
 
 /* Whole block: stores the sums in r, added up over the parts of each strip, and waits for the copy of the inverse. */
 template <typename T, typename Shape>
-SPTI_DEVICE void gather_sums(const block_task<T, Shape> &t, double *r, block_sums<T, Shape::TILES> &sums) {
-  for_rows(t, sums, r, [&](double *word, double &sum, int k) {
-    *word = sum;
+SPTI_DEVICE void gather_sums(const block_task<T, Shape> &t, typename Shape::word *r, typename Shape::sums &sums) {
+  for_rows(t, sums, r, [&](auto *word, auto &sum, int k) {
+    *word = word_of(sum);
     if (t.parts == 1) mark_if_bad(t, k, sum);
   });
   await_copies<0>();
@@ -163,7 +167,7 @@ template <typename T, typename Shape> struct block_target {
     }
   }
   /* Publishes all elements of the lane if all are good; else none, and returns false. */
-  SPTI_DEVICE bool put_good(const block_sums<T, Shape::TILES> &x) const {
+  SPTI_DEVICE bool put_good(const typename Shape::sums &x) const {
     uint32_t most = 0;
 #pragma unroll
     for (int n = 0; n < Shape::TILES; n++)
@@ -172,16 +176,16 @@ template <typename T, typename Shape> struct block_target {
         const uint32_t word = upper_word(x.part[n][e / 4][e % 4]);
         most = word > most ? word : most;
       }
-    if (most >= UPPER_WORD_OF_MOST) return false;
+    if (most >= upper_word_of_most(typename Shape::number())) return false;
     each_pair(x, [](T v) { return v; });
     return true;
   }
-  SPTI_DEVICE void put(const block_sums<T, Shape::TILES> &x) const {
+  SPTI_DEVICE void put(const typename Shape::sums &x) const {
     each_pair(x, [](T v) { return publishable(v); });
   }
 
 private:
-  template <typename F> SPTI_DEVICE void each_pair(const block_sums<T, Shape::TILES> &x, F f) const {
+  template <typename F> SPTI_DEVICE void each_pair(const typename Shape::sums &x, F f) const {
 #pragma unroll
     for (int h = 0; h < 2; h++)
 #pragma unroll
@@ -196,7 +200,7 @@ template <typename R> SPTI_DEVICE void store_pair(complex_t<R> *, const complex_
 
 /* Whole warp: writes a strip's solutions to X. */
 template <typename T, typename Shape>
-SPTI_DEVICE void write_strip(const spti_block_solve_args &a, const block_task<T, Shape> &t, const block_sums<T, Shape::TILES> &x) {
+SPTI_DEVICE void write_strip(const spti_block_solve_args &a, const block_task<T, Shape> &t, const typename Shape::sums &x) {
   const spti_end &to = a.between.to;
   const bool pairs = in_pairs<T>(to, a.between.width);
 #pragma unroll

@@ -1,9 +1,10 @@
 /* tile.cuh -- one tile of 16 rows by 8 columns on the tensor cores: it is loaded as the A operand of mma, and its product with eight rows
- * of right-hand sides is added to accumulators. Products and sums are in f64 for every type of values. */
+ * of right-hand sides is added to accumulators. Products and sums are in f64, or in f32 (spti_block_solve_args.single). */
 #ifndef SPTI_TRSM_BLOCK_GPU_TILE_CUH
 #define SPTI_TRSM_BLOCK_GPU_TILE_CUH
 
 #include "core/device/device.cuh"
+#include "core/device/tf32.cuh"
 #include "trsm/block/gpu/kernels.h"
 
 namespace spti {
@@ -48,8 +49,26 @@ SPTI_DEVICE bool is_entry(float v) { return float_bits(v) != 0; }
 SPTI_DEVICE bool is_entry(double v) { return double_bits(v) != 0; }
 template <typename R> SPTI_DEVICE bool is_entry(complex_t<R> v) { return is_entry(v.re) || is_entry(v.im); }
 
-/* Accumulators of a warp, as C operands of mma: 16 rows by 8 right-hand sides for each tile of right-hand sides. */
-template <typename T, int Tiles> struct block_sums { double part[Tiles][planes_of<T>::COUNT][4]; };
+/* Accumulators of a warp, as C operands of mma: 16 rows by 8 right-hand sides for each tile of right-hand sides. Number: double or
+ * float. */
+template <typename T, int Tiles, typename Number = double> struct block_sums { Number part[Tiles][planes_of<T>::COUNT][4]; };
+
+/* What shared memory holds of a number: itself, or in single precision its 11 leading bits, rounded, and the rest. The rest of 0 has the
+ * sign of the number, so that their sum has it too. */
+struct two_terms {
+  float high, low;
+};
+SPTI_DEVICE double word_of(double v) { return v; }
+SPTI_DEVICE two_terms word_of(float v) {
+  const float high = rounded_tf32(v);
+  return {high, -(high - v)};
+}
+SPTI_DEVICE double value_of(double w) { return w; }
+SPTI_DEVICE float value_of(two_terms w) { return w.high + w.low; }
+template <typename Number> struct word_type { using type = double; };
+template <> struct word_type<float> { using type = two_terms; };
+
+/* ---- products in f64 ---- */
 
 /* Adds one real product for all tiles of right-hand sides. b: the lane's first word of B; its others are 4, 8 and 12 rows below. */
 template <typename T, int Tiles>
@@ -94,6 +113,49 @@ SPTI_DEVICE void multiply_tiles(block_sums<complex_t<R>, Tiles> &sums, const blo
   multiply_plane<T, Tiles>(sums, 1, re.a, b + 1, row);
   multiply_plane<T, Tiles>(sums, 0, minus_im.a, b + 1, row);
   multiply_plane<T, Tiles>(sums, 1, im.a, b, row);
+}
+
+/* ---- products in f32 ---- */
+
+/* One plane of a fragment as A operands of mma. */
+struct split_plane {
+  float high[4], low[4];
+  template <typename R> SPTI_DEVICE split_plane(const R (&part)[4], float sign) {
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      const two_terms w = word_of(sign * float(part[e]));
+      high[e] = w.high;
+      low[e] = cut_tf32(w.low);
+    }
+  }
+};
+
+/* Adds one real product for all tiles of right-hand sides, without the products of two rests, which are as small as roundings are
+ * [ootomo2022]. b: as above. */
+template <typename T, int Tiles>
+SPTI_DEVICE void multiply_plane(block_sums<T, Tiles, float> &sums, int plane, const split_plane &a, const two_terms *b, int row) {
+#pragma unroll
+  for (int n = 0; n < Tiles; n++) {
+    const two_terms *at = b + n * 8 * planes_of<T>::COUNT, x = at[0], x4 = at[4 * row];
+    mma(sums.part[n][plane], a.low, x.high, x4.high);
+    mma(sums.part[n][plane], a.high, cut_tf32(x.low), cut_tf32(x4.low));
+    mma(sums.part[n][plane], a.high, x.high, x4.high);
+  }
+}
+template <int Count, typename T, int Tiles>
+SPTI_DEVICE void multiply_tiles(block_sums<T, Tiles, float> &sums, const block_fragment<T> *f, const two_terms *x, int row) {
+  constexpr int PLANES = planes_of<T>::COUNT;
+  const two_terms *b = x + lane() % 4 * row + lane() / 4 * PLANES;
+#pragma unroll
+  for (int i = 0; i < Count; i++, b += SPTI_BLOCK_STEP * row) {
+    const split_plane re(f[i].part[0], 1);
+    multiply_plane(sums, 0, re, b, row);
+    if constexpr (PLANES == 2) {
+      multiply_plane(sums, 1, re, b + 1, row);
+      multiply_plane(sums, 0, split_plane(f[i].part[1], -1), b + 1, row);
+      multiply_plane(sums, 1, split_plane(f[i].part[1], 1), b, row);
+    }
+  }
 }
 
 } // namespace spti

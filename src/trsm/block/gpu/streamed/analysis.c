@@ -46,7 +46,7 @@ spti_block_values_args spti_streamed_args(const spti_streamed *s, const sptrsm_p
 void spti_streamed_state(spti_block_state *out, const spti_streamed *s, const sptrsm_plan *plan, const spti_streamed_piece *p,
                          void *image) {
   const spti_block_analysis a = analysis_of(s, plan, p, image);
-  *out = (spti_block_state){.panels = a.panels, .tile = s->tile};
+  *out = (spti_block_state){.panels = a.panels, .tile = s->tile, .single = s->single};
   out->panels.row = s->row;
 }
 

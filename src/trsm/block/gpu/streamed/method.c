@@ -26,6 +26,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
                                {"overlap", &s->overlap, 1, SPTI_GPU_FEED_BUFFERS, NULL},
                                {"packed", &s->packs, 0, 1, NULL}};
   SPTI_TRY(spti_block_parse("block-streamed", &s->set, &s->tile, more, 3, plan->variant));
+  s->single = spti_block_is_single(&s->set, plan);
   if (plan->view.n == 0) spti_streamed_choose_form(s, plan, (const int64_t[SPTI_BLOCK_TOTALS]){0}, 0);
   SPTI_TRY(spti_streamed_make(s, plan));
   plan->levels = -1;
@@ -48,9 +49,9 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   spti_streamed_flagged(flagged, s, plan);
   snprintf(info->parameters, sizeof info->parameters,
            "pieces=%d overlap=%d packed=%d piece_bytes=%zu sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d "
-           "apart=%d",
+           "apart=%d%s",
            s->piece_count, s->overlap, s->packs, s->largest, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored,
-           flagged[1], flagged[0], flagged[2]);
+           flagged[1], flagged[0], flagged[2], s->single ? " products=32" : "");
   info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes + (size_t)plan->view.n * sizeof *s->row;
 }
 

@@ -26,6 +26,7 @@ typedef struct spti_streamed_memory {
 typedef struct {
   spti_block_settings set;
   int32_t tile;    /* right-hand sides of a thread block, or 0 (block.h) */
+  int32_t single;  /* products are in f32 */
   int32_t pieces;  /* at least this many; 0: by the room on the device */
   int32_t overlap; /* pieces whose kernels run at the same time; 0 until the images are made: then chosen by packs */
   spti_block_partition found;
