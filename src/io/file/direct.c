@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,7 +61,7 @@ static int move_columns(const spti_io_span *s, int64_t first, int64_t width, cha
 
 /* ---- past the page cache ---- */
 
-enum { PAGE = 4096, LONG_PIECE = 1 << 20, BUFFER = 8 << 20 }; /* bytes; whole pages, so that none is in the cache as well */
+enum { PAGE = 4096, LONG_PIECE = 1 << 20 }; /* bytes; whole pages, so that none is in the cache as well */
 
 /* What addresses in memory must be multiples of; 0: the file can't be written in this way. */
 static size_t direct_alignment(int fd) {
@@ -81,36 +80,20 @@ static bool set_direct(int fd, bool on) {
   return flags >= 0 && fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
 }
 
-/* Writes whole pages, by way of the buffer unless it is NULL. Returns how many bytes were written. */
-static size_t write_pages(int fd, const char *data, size_t bytes, off_t at, char *buffer) {
+/* Writes the whole pages of a long piece past the page cache, if they begin in memory where they have to. Returns how many bytes from the
+ * piece's first page on are written: all of the whole pages, or fewer, also none, where something is in the way; what that is shows when
+ * the others are written. */
+static size_t write_directly(int fd, const char *data, size_t bytes, off_t at) {
+  const size_t alignment = bytes < LONG_PIECE ? 0 : direct_alignment(fd), whole = bytes / PAGE * PAGE;
   size_t done = 0;
-  while (done < bytes) {
-    const size_t left = bytes - done, step = buffer && left > BUFFER ? BUFFER : left;
-    if (buffer) memcpy(buffer, data + done, step);
-    const ssize_t moved = pwrite(fd, buffer ? buffer : data + done, step, at + (off_t)done);
+  if (alignment == 0 || (uintptr_t)data % alignment != 0 || !set_direct(fd, true)) return 0;
+  while (done < whole) {
+    const ssize_t moved = pwrite(fd, data + done, whole - done, at + (off_t)done);
     if (moved < 0 && errno == EINTR) continue;
     if (moved <= 0 || moved % PAGE != 0) break;
     done += (size_t)moved;
   }
-  return done;
-}
-
-/* Writes the whole pages of a long piece past the page cache. Returns how many bytes from the piece's first page on are written: all of the
- * whole pages, or fewer, also none, where something is in the way; what that is shows when the others are written. */
-static size_t write_directly(int fd, const char *data, size_t bytes, off_t at) {
-  const size_t alignment = bytes < LONG_PIECE ? 0 : direct_alignment(fd);
-  char *buffer = NULL;
-  if (alignment == 0 || BUFFER % alignment != 0) return 0;
-  if ((uintptr_t)data % alignment != 0) {
-    buffer = aligned_alloc(alignment < PAGE ? PAGE : alignment, BUFFER);
-    if (buffer == NULL) return 0;
-  }
-  size_t done = 0;
-  if (set_direct(fd, true)) {
-    done = write_pages(fd, data, bytes / PAGE * PAGE, at, buffer);
-    (void)set_direct(fd, false);
-  }
-  free(buffer);
+  (void)set_direct(fd, false);
   return done;
 }
 
