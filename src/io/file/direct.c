@@ -2,7 +2,7 @@
  *
  * Contiguous numbers of the machine's own type lie in the file exactly as in memory, so pread and pwrite at H5Dget_offset move them
  * without HDF5, its lock and its buffers. Long pieces are written past the page cache, where the file system says how (statx): that takes a
- * third of the processor time, and processes that write one file do not wait for each other.
+ * third of the time of the system, and processes that write one file do not wait for each other.
  */
 #include "io/file/file.h"
 
