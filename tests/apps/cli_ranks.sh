@@ -46,6 +46,8 @@ END
   for name in add32_splu sherman5_splu; do same_solution "$data/$name.h5" "$data/${name%_splu}_rhs.h5"; done
   same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --refine 2
   same_solution "$data/add32_splu.h5" "$data/add32_rhs.h5" --map
+  system dense 1100 --nrhs 4 # arrays of some MiB are received in huge pages
+  same_solution s.h5 s_rhs.h5
 }
 
 # Factor sets beside right-hand sides of each order and type, contiguous and compressed: 1 to 8 ranks make the bits of one process. A sample

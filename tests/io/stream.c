@@ -123,6 +123,34 @@ Test(io_stream, parts_make_the_whole) {
   }
 }
 
+/* Long pieces go past the page cache, as far as whole pages do: beginnings and ends at any byte of the file and of memory, beside bytes
+ * that stay as they are. */
+Test(io_stream, long_pieces_are_written_whole) {
+  enum { ROWS = 800007, COLUMNS = 4, BEFORE = 2056, EACH = sizeof(float) };
+  const size_t column = (size_t)ROWS * EACH, whole = BEFORE + COLUMNS * column;
+  char *expected = malloc(whole), *found = malloc(whole), *memory;
+  cr_assert_eq(posix_memalign((void **)&memory, 4096, COLUMNS * column + 64), 0);
+  for (size_t k = 0; k < COLUMNS * column; k++) memory[k] = (char)(k * 2654435761u >> 24);
+  for (size_t shift = 0; shift <= 8; shift += 4)
+    for (int64_t first = 0; first < 2; first++) {
+      const int64_t width = COLUMNS - 1 - first;
+      const size_t begin = BEFORE + (size_t)first * column, bytes = (size_t)width * column;
+      memset(expected, 'a', whole);
+      FILE *f = fopen(file, "w+b");
+      cr_assert(f && fwrite(expected, 1, whole, f) == whole && fflush(f) == 0);
+      const spti_io_span span = {.fd = fileno(f), .at = BEFORE, .each = EACH, .rows = ROWS, .cols = COLUMNS, .layout = SPTRSM_COL_MAJOR};
+      OK(spti_io_span_write(&span, first, width, memory + shift, file));
+      memcpy(expected + begin, memory + shift, bytes);
+      const bool same = pread(span.fd, found, whole, 0) == (ssize_t)whole && memcmp(found, expected, whole) == 0;
+      cr_assert(same, "columns %d:%d, %zu bytes beyond a page", (int)first, (int)(first + width), shift);
+      cr_assert_eq(fcntl(span.fd, F_GETFL) & O_DIRECT, 0);
+      fclose(f);
+    }
+  free(expected);
+  free(found);
+  free(memory);
+}
+
 Test(io_stream, wrong_writes_are_refused) {
   sptrsm_save_options o = writer_options();
   sptrsm_block shape = shape_of(SPTRSM_COL_MAJOR), X = shape;

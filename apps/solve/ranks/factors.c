@@ -7,8 +7,20 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "solve/ranks/ranks.h"
+
+enum { HUGE_PAGE = 2 << 20 };
+
+/* Memory for an array of rank 0. Much of the time of receiving a large one is that of its pages, so they are huge. */
+static void *own_memory(size_t bytes) {
+  if (bytes < 2 * (size_t)HUGE_PAGE) return malloc(bytes + 1);
+  void *data = NULL;
+  if (posix_memalign(&data, HUGE_PAGE, bytes) != 0) return NULL;
+  (void)madvise(data, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+  return data;
+}
 
 /* Sends an array of rank 0; the others get one of their own, which they free. */
 static bool send_array(void *array /* a pointer's address */, size_t bytes) {
@@ -16,7 +28,7 @@ static bool send_array(void *array /* a pointer's address */, size_t bytes) {
   memcpy(&data, array, sizeof data); /* the address of rank 0 only tells whether there is an array */
   const bool is_there = data != NULL;
   if (!is_there) return true;
-  if (ranks_own() > 0) data = malloc(bytes + 1);
+  if (ranks_own() > 0) data = own_memory(bytes);
   if (ranks_own() > 0) memcpy(array, &data, sizeof data);
   if (data == NULL) return false;
   ranks_send(data, bytes);

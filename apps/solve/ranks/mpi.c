@@ -84,6 +84,8 @@ static void find_neighbours(void) {
 void ranks_start(int *argc, char ***argv) {
   int level;
   if (launcher_ranks() <= 1) return;
+  /* Ranks of one machine pass data through shared memory: with Open MPI 4 copies from process to process can take longer. */
+  setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
   MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
   job.on = true;
   MPI_Comm_size(MPI_COMM_WORLD, &job.count);

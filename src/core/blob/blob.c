@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const char magic[] = "SPTRSM:"; /* with its NUL, 8 bytes */
-enum { BYTE_ORDER_MARK = 0x01020304, FORMAT = 1 };
+enum { BYTE_ORDER_MARK = 0x01020304, FORMAT = 2 };
 
 void spti_blob_fail(spti_blob *b, sptrsm_status status, const char *format, ...) {
   char text[400];

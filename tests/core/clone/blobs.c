@@ -317,6 +317,53 @@ Test(blobs, damage_with_a_good_checksum_stays_in_memory) {
     }
 }
 
+/* Places in a list of which the ends are right, with a checksum that fits. */
+Test(blobs, lists_that_do_not_ascend_are_refused) {
+  test_system system = test_system_make(TEST_TREE, 300, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  solver s = open_solver(&system.T, "block", SPTRSM_N);
+  bytes blob = export_plan(s.plan);
+  int found = 0;
+  for (int32_t i = 0; i < system.T.n; i++) {
+    const int32_t *row = system.T.idx + system.T.ptr[i];
+    const int64_t listed = system.T.ptr[i + 1] - system.T.ptr[i] - 1; /* without the diagonal */
+    int32_t *list = listed < 4 ? NULL : memmem(blob.memory, blob.bytes, row, (size_t)listed * sizeof *row);
+    if (!list) continue;
+    found++;
+    const int32_t kept[] = {list[1], list[2]}, swapped[] = {list[2], list[1]}, twice[] = {list[1], list[1]};
+    const size_t at = (size_t)((char *)list - blob.memory) + sizeof *list;
+    edit(blob, at, swapped, sizeof swapped);
+    expect_refusal(&s, NULL, blob, SPTRSM_ERR_ARGUMENT, "do not ascend");
+    edit(blob, at, twice, sizeof twice);
+    expect_refusal(&s, NULL, blob, SPTRSM_ERR_ARGUMENT, "do not ascend");
+    edit(blob, at, kept, sizeof kept);
+  }
+  cr_assert_gt(found, 3);
+  ok(import(&s, NULL, blob, SPTRSM_BORROW));
+  close_solver(&s);
+  free(blob.memory);
+  test_system_free(&system);
+}
+
+/* Files move between processors, and hashes of them have to be the same with each instruction set: these are of the plain C. */
+Test(blobs, hashes_do_not_depend_on_the_processor) {
+  static const struct {
+    size_t bytes;
+    uint64_t hash;
+  } known[] = {{0, 0},
+               {1, 0x32acdb28a9e9445fu},
+               {63, 0x8c26f153678398d5u},
+               {64, 0x91be55f040dc6db5u},
+               {4096, 0xb62de26de2a9f721u},
+               {4100, 0xdd5ee08039cc29ceu},
+               {262144, 0x65d702b85917a778u},
+               {300001, 0xb16cadcf8c340748u}};
+  static unsigned char data[300001];
+  uint32_t random = 1;
+  for (size_t k = 0; k < sizeof data; k++) data[k] = (unsigned char)((random = random * 1664525u + 1013904223u) >> 24);
+  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+    cr_assert_eq(spti_hash(NULL, data, known[k].bytes), known[k].hash, "%zu bytes", known[k].bytes);
+}
+
 /* Words of 32 and 64 bits with values that offsets and counts go wrong with, in a plan with schedules, and at random places. */
 Test(blobs, hostile_words_stay_in_memory) {
   const int64_t words[] = {-1, 0, 1, 2, 7, 39, 40, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, INT64_MAX / 8, (int64_t)1 << 33};

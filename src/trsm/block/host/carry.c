@@ -8,54 +8,74 @@
 
 /* ---- nodes ---- */
 
-/* Do the places ascend within [least, end)? */
-static bool ascends(const int32_t *list, int32_t count, int32_t least, int32_t end) {
-  for (int32_t e = 0; e < count; e++) {
-    if (list[e] < least || list[e] >= end) return false;
-    least = list[e] + 1;
-  }
-  return true;
-}
-
 /* Where the next node begins: nodes follow each other without gaps. GATHER nodes have places of the next other node. */
 typedef struct {
   int32_t place;
   int64_t list, value;
+  int64_t descents; /* from the end of one list to the next one, to a place that is not above it */
 } cursor;
 
-/* What is wrong with a node, and its value; NULL: nothing, and *next goes on behind it. */
-static const char *fault_of(int64_t *value, const spti_nodes *s, const spti_node *node, cursor *next) {
+/* Descents in all lists together, without a branch for each place, since lists are short. */
+static int64_t count_descents(const int32_t *list, int64_t length) {
+  enum { CHUNK = 1 << 20 };
+  int64_t descents = 0;
+  for (int64_t begin = 1; begin < length; begin += CHUNK) {
+    const int64_t end = length - begin < CHUNK ? length : begin + CHUNK;
+    int32_t here = 0; /* so that vectors have the width of places */
+    for (int64_t e = begin; e < end; e++) here += list[e - 1] >= list[e];
+    descents += here;
+  }
+  return descents;
+}
+
+/* What of a node can't be; at NODE_GOOD *next goes on behind it. Of its list only the ends are looked at. */
+typedef enum { NODE_GOOD, BAD_KIND, BAD_FIRST, BAD_WIDTH, BAD_LENGTH, BAD_LIST, BAD_PLACES, BAD_VALUES } node_fault;
+
+static inline node_fault fault_of(const spti_nodes *s, const spti_node *node, cursor *next) {
   const bool gathers = node->kind == SPTI_NODE_GATHER, pushes = node->kind == SPTI_NODE_PUSH;
-  *value = (int64_t)node->kind;
-  if ((uint32_t)node->kind > SPTI_NODE_GATHER || (s->pull && node->kind != SPTI_NODE_PULL)) return "kind";
-  *value = node->first;
-  if (gathers ? node->first < next->place : node->first != next->place) return "first place";
-  *value = node->width;
-  if (node->width < 1 || node->width > s->n - node->first || (gathers && node->width != 1)) return "width";
-  *value = node->listed;
-  if (node->listed < 0 || node->listed > s->list_length - next->list) return "length of a list";
-  *value = node->list;
-  if (node->list != next->list) return "list";
-  const int32_t least = pushes ? node->first + node->width : 0, end = pushes ? s->n : gathers ? next->place : node->first;
-  if (!ascends(s->list + node->list, node->listed, least, end)) return "places in the list";
-  *value = node->value;
-  if (node->value != next->value || spti_node_size(node) > s->stored - next->value) return "values";
+  if ((uint32_t)node->kind > SPTI_NODE_GATHER || (s->pull && node->kind != SPTI_NODE_PULL)) return BAD_KIND;
+  if (gathers ? node->first < next->place : node->first != next->place) return BAD_FIRST;
+  if (node->width < 1 || node->width > s->n - node->first || (gathers && node->width != 1)) return BAD_WIDTH;
+  if (node->listed < 0 || node->listed > s->list_length - next->list) return BAD_LENGTH;
+  if (node->list != next->list) return BAD_LIST;
+  if (node->listed > 0) {
+    const int32_t least = pushes ? node->first + node->width : 0, end = pushes ? s->n : gathers ? next->place : node->first;
+    const int32_t *list = s->list + node->list;
+    if (list[0] < least || list[node->listed - 1] >= end) return BAD_PLACES;
+    next->descents += node->list > 0 && list[-1] >= list[0];
+  }
+  const int64_t size = node->width == 1 && !pushes ? node->listed + !gathers : spti_node_size(node); /* most nodes are single lines */
+  if (node->value != next->value || size > s->stored - next->value) return BAD_VALUES;
   next->list += node->listed;
-  next->value += spti_node_size(node);
+  next->value += size;
   if (!gathers) next->place += node->width;
-  return NULL;
+  return NODE_GOOD;
+}
+
+static void refuse_node(spti_blob *b, const spti_nodes *s, int32_t c, node_fault fault) {
+  const spti_node *node = &s->node[c];
+  const struct {
+    const char *name;
+    int64_t value;
+  } what[] = {[BAD_KIND] = {"kind", (int64_t)node->kind}, [BAD_FIRST] = {"first place", node->first},
+              [BAD_WIDTH] = {"width", node->width},       [BAD_LENGTH] = {"length of a list", node->listed},
+              [BAD_LIST] = {"list", node->list},          [BAD_PLACES] = {"places in the list", node->list},
+              [BAD_VALUES] = {"values", node->value}};
+  spti_blob_refuse(b, "plan: supernode %d of %d can't have the %s %lld; make the plan anew", c, s->count, what[fault].name,
+                   (long long)what[fault].value);
 }
 
 static void check_nodes(spti_blob *b, const spti_nodes *s) {
   cursor next = {0};
   for (int32_t c = 0; c < s->count; c++) {
-    int64_t value;
-    const char *fault = fault_of(&value, s, &s->node[c], &next);
-    if (!fault) continue;
-    spti_blob_refuse(b, "plan: supernode %d of %d can't have the %s %lld; make the plan anew", c, s->count, fault, (long long)value);
+    const node_fault fault = fault_of(s, &s->node[c], &next);
+    if (fault == NODE_GOOD) continue;
+    refuse_node(b, s, c, fault);
     return;
   }
   if (next.place != s->n) spti_blob_refuse(b, "plan: its supernodes have %d of %d rows; make the plan anew", next.place, s->n);
+  if (next.descents != count_descents(s->list, next.list))
+    spti_blob_refuse(b, "plan: the places that its supernodes list do not ascend; make the plan anew");
 }
 
 void spti_nodes_carry(spti_nodes *s, spti_blob *b, const spti_view *v) {
