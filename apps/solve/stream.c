@@ -123,9 +123,9 @@ int stream_plan(run *r) {
   int64_t most = limit > taken ? (int64_t)((limit - taken) / each) : 0, asked = r->set->stream_columns;
   if (asked > r->in.B->block.nrhs) asked = r->in.B->block.nrhs;
   if (most < 1 || (asked > most && r->set->problem.io.memory_limit > 0)) {
+    /* At least: with a higher limit more may be taken for chunks. */
     double need = (double)taken + (double)each * (double)(asked > 0 ? asked : 1);
-    if (!sptrsm_file_reader_direct(r->in.reader)) need *= 4.0 / 3; /* a quarter of the limit may go to the columns of a chunk */
-    cli_error("%lld column%s at a time in %d buffers need %s of memory in all, the limit is %s; raise --memory-limit%s",
+    cli_error("%lld column%s at a time in %d buffers need at least %s of memory in all, the limit is %s; raise --memory-limit%s",
               (long long)(asked > 0 ? asked : 1), asked > 1 ? "s" : "", slots(r), cli_bytes(need).text, cli_bytes((double)limit).text,
               asked > 1 ? " or give --stream fewer" : "");
     return CLI_MEMORY;

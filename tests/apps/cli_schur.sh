@@ -25,6 +25,7 @@ test_schur() {
     schur s.h5 --schur s_rhs.h5
     code 0
     says "schur    S = B^${case#* } A^-1 B (both triangles are written), 5 x 5"
+    says "factors  s.h5: n 37, ${case% *}"
     says "output   S.h5:/S"
     at_most "$(field report check difference)" 1e-13
     run sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force

@@ -400,6 +400,25 @@ Test(io_bad, options_of_a_newer_program) {
   cr_assert(strstr(sptrsm_last_error(), "sptrsm_io_options has a member set at byte") != NULL, "%s", sptrsm_last_error());
 }
 
+/* The list of a group's links is damaged: a name that can't be looked up does not count as absent. */
+Test(io_bad, names_that_cannot_be_looked_up, .init = make_folder, .fini = remove_folder) {
+  char bytes[1 << 14];
+  FILE *from = fopen(DATA("root.h5"), "rb"), *to = fopen(file, "wb");
+  const size_t count = from ? fread(bytes, 1, sizeof bytes, from) : 0;
+  char *list = memmem(bytes, count, "SNOD", 4);
+  cr_assert(to && list);
+  *list = 'X';
+  cr_assert(fwrite(bytes, 1, count, to) == count && fclose(to) == 0 && fclose(from) == 0);
+  for (int in_process = 0; in_process < 2; in_process++) {
+    sptrsm_file_matrix *matrix;
+    sptrsm_io_options o;
+    sptrsm_io_options_init(&o);
+    o.in_process = in_process;
+    cr_assert_eq(sptrsm_file_matrix_load(&matrix, file, &o), SPTRSM_ERR_IO, "%s", sptrsm_last_error());
+    cr_assert(strstr(sptrsm_last_error(), "names in it can't be looked up"), "%s", sptrsm_last_error());
+  }
+}
+
 Test(io_bad, calls) {
   sptrsm_io_options o;
   sptrsm_file_matrix *matrix;

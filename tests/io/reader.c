@@ -41,6 +41,7 @@ static int check_reader(const char *where, int32_t n, const sptrsm_io_options *o
   for (int64_t begin = 0; begin <= told->block.nrhs; begin++)
     for (int64_t end = begin; end <= told->block.nrhs; end++) check_range(r, whole, begin, end);
   int direct = sptrsm_file_reader_direct(r);
+  cr_assert_eq(direct, sptrsm_file_reader_bytes(r) == 0, "%s: %zu bytes besides the columns", where, sptrsm_file_reader_bytes(r));
   sptrsm_file_reader_close(r);
   sptrsm_file_block_free(whole);
   return direct;

@@ -153,8 +153,9 @@ sptrsm_status spti_io_file_found(const spti_io_file *f) {
 }
 
 sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
-  if (status == SPTRSM_OK) status = spti_io_file_found(f);
-  status = spti_io_settle(status, f->name);
+  /* What seems to lack in the file may be what could not be looked up. */
+  const sptrsm_status found = status == SPTRSM_OK || status == SPTRSM_ERR_STRUCTURE ? spti_io_file_found(f) : SPTRSM_OK;
+  status = spti_io_settle(found == SPTRSM_OK ? status : found, f->name);
   spti_io_file_close(f);
   return status;
 }

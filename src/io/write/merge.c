@@ -83,6 +83,7 @@ static herr_t copy_attribute(hid_t from, const char *name, const H5A_info_t *inf
   hid_t old = H5Aopen(from, name, H5P_DEFAULT), type = H5Aget_type(old), space = H5Aget_space(old), copy = -1;
   const hssize_t points = H5Sget_simple_extent_npoints(space);
   void *data = points >= 0 ? calloc((size_t)points + 1, H5Tget_size(type) + 1) : NULL;
+  if (points >= 0 && data == NULL) spti_io_note_lack();
   bool good = data != NULL && H5Aread(old, type, data) >= 0;
   if (good) copy = H5Acreate2(*(hid_t *)to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
   const bool copied = copy >= 0 && H5Awrite(copy, type, data) >= 0;

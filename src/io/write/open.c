@@ -207,7 +207,6 @@ sptrsm_status spti_writer_read_digest(char **lines, const sptrsm_file_writer *w)
   sptrsm_io_options o;
   spti_io_file f;
   spti_io_object root, X = {.id = -1};
-  *lines = NULL;
   sptrsm_io_options_init(&o);
   SPTI_IO_TRY(spti_io_file_open(&f, w->out.final, &o));
   if (f.matrix_market) return spti_io_file_end(&f, SPTRSM_OK);
@@ -222,7 +221,7 @@ sptrsm_status spti_writer_read_digest(char **lines, const sptrsm_file_writer *w)
 /* Takes the digest of OUT in place of a journal; without one there are no records. An OUT that can't be read may be complete, so that is
  * an error. */
 static sptrsm_status open_digest(sptrsm_file_writer *w) {
-  char *lines;
+  char *lines = NULL;
   sptrsm_status status = spti_writer_read_digest(&lines, w);
   if (status == SPTRSM_OK || status == SPTRSM_ERR_STRUCTURE) status = spti_io_journal_of_lines(&w->journal, lines != NULL ? lines : "");
   free(lines);

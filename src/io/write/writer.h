@@ -131,7 +131,7 @@ sptrsm_status spti_writer_find_complete(sptrsm_file_writer *, bool *complete);
 
 /* ---- open.c ---- */
 
-/* *lines: the digest of OUT, which the caller frees; NULL: there is none. STRUCTURE: OUT is another kind of file. */
+/* *lines, NULL before: the digest of OUT, which the caller frees, where there is one. STRUCTURE: OUT is another kind of file. */
 sptrsm_status spti_writer_read_digest(char **lines, const sptrsm_file_writer *);
 /* A writer that has no file yet. */
 sptrsm_status spti_writer_new(sptrsm_file_writer **out, const char *path, const sptrsm_save_options *);

@@ -28,18 +28,18 @@ static void count_formats(sptrsm_tile_stats *s, const spti_tiles *t) {
 static void measure_arrays(sptrsm_tile_stats *s, const spti_tiles *t) {
   const int64_t value = (int64_t)sptrsm_dtype_bytes(t->dtype), places = (int64_t)t->tile_rows * SPTI_TILE, word = sizeof(int32_t);
   const sptrsm_tile_part arrays[] = {
-      {"tile words", t->tiles, 0, t->tiles * word},
-      {"tile shapes", t->others, 0, (int64_t)t->others * 2},
-      {"COO positions", 0, t->coo, t->coo},
-      {"COO values", 0, t->coo, t->coo * value},
-      {"other positions", 0, 0, t->positions},
-      {"other values", 0, t->values, t->values * value},
-      {"diagonal positions", 0, 0, t->inner_bytes},
-      {"diagonal tile values", 0, t->inner, t->inner * value},
-      {"diagonal", 0, t->n, places * value},
-      {"items", 0, t->items, (int64_t)t->items * SPTI_TILE_ITEM_WORDS * word},
-      {"rows of tile rows", 0, t->tile_rows, t->tile_rows},
-      {"order of rows", 0, t->n, places * word},
+      {.name = "tile words", .bytes = t->tiles * word},
+      {.name = "tile shapes", .bytes = (int64_t)t->others * 2},
+      {.name = "COO positions", .bytes = t->coo},
+      {.name = "COO values", .bytes = t->coo * value},
+      {.name = "other positions", .bytes = t->positions},
+      {.name = "other values", .bytes = t->values * value},
+      {.name = "diagonal positions", .bytes = t->inner_bytes},
+      {.name = "diagonal tile values", .bytes = t->inner * value},
+      {.name = "diagonal", .bytes = places * value},
+      {.name = "items", .bytes = (int64_t)t->items * SPTI_TILE_ITEM_WORDS * word},
+      {.name = "rows of tile rows", .bytes = t->tile_rows},
+      {.name = "order of rows", .bytes = places * word},
   };
   memcpy(s->arrays, arrays, sizeof arrays);
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) s->bytes += arrays[a].bytes;

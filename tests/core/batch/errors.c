@@ -135,6 +135,10 @@ static void try_batch(int r, sptrsm_dtype t, bool uniform) {
   for (int turn = 0; turn < 18; turn++) {
     const sptrsm_system system = (sptrsm_system)(turn % 3);
     const sptrsm_op op = (sptrsm_op)(turn / 3 % 3);
+    if (turn == 9) { /* another matrix, after errors of each op */
+      matrices[0] = matrices[ITEMS - 1];
+      OK(sptrsm_batch_set_original(batch, 0, &matrices[0].A));
+    }
     init_blocks(t, turn % 2 ? SPTRSM_ROW_MAJOR : SPTRSM_COL_MAJOR);
     put(alpha, 0, t, number(t));
     run.mask = turn % 5 ? mask : NULL;

@@ -202,6 +202,20 @@ Test(batch_refusals, of_blocks_at_strides) {
   refuse_solve("item 2: X overlaps B, which all items read (its stride is 0)");
 }
 
+/* Items that are columns of one row-major block, or rows of one column-major block. */
+Test(batch_refusals, of_items_side_by_side) {
+  X.ld = COUNT * NRHS, X.stride = NRHS - 1;
+  refuse_solve("item 0: X: stride = 1 is less than the 32 elements from its first to its last one");
+  X.ld--, X.stride = NRHS;
+  refuse_solve("item 0: X: stride = 2 is less than the 29 elements from its first to its last one");
+  X.layout = SPTRSM_COL_MAJOR, X.ld = COUNT * ORDER, X.stride = ORDER - 1;
+  refuse_solve("item 0: X: stride = 3 is less than the 24 elements from its first to its last one");
+  X.stride = ORDER;
+  accept_solve();
+  X.layout = SPTRSM_ROW_MAJOR, X.ld = COUNT * NRHS, X.stride = NRHS;
+  accept_solve();
+}
+
 Test(batch_refusals, of_run) {
   run.mask = mask, run.mask_place = SPTRSM_CUDA;
   if (BATCH_PLACE == SPTRSM_HOST) refuse_solve("run: mask is in device memory");

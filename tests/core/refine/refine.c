@@ -124,6 +124,31 @@ Test(refine, a_panel_changes_no_bits) {
   }
 }
 
+/* Residuals in double and corrections in single precision, of one right-hand side. */
+Test(refine, a_limit_below_one_right_hand_side_is_refused) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  build(&s, &A, &recipes[0], SPTRSM_F64, SPTRSM_CSC, 1e-3);
+  make_block(&B, SPTRSM_COL_MAJOR, NRHS, 1, SPTRSM_F64);
+  make_block(&X, SPTRSM_COL_MAJOR, NRHS, 1, SPTRSM_F64);
+  draw(&B);
+  for (int enough = 0; enough < 2 && DIRECT_PLACE == SPTRSM_HOST; enough++) {
+    sptrsm_options options;
+    sptrsm_options_init(&options);
+    options.method = "serial";
+    options.precision = SPTRSM_MIXED;
+    options.memory_limit = N * (sizeof(double) + sizeof(float)) - !enough;
+    sptrsm_direct *d;
+    OK(sptrsm_direct_create(&d, context, &s.f, &options));
+    OK(sptrsm_direct_set_original(d, &A.A));
+    const sptrsm_status status = sptrsm_direct_refine(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B.b, &X.b, NULL, NULL);
+    cr_assert_eq(status, enough ? SPTRSM_OK : SPTRSM_ERR_MEMORY, "%s", sptrsm_last_error());
+    cr_assert(enough || strstr(sptrsm_last_error(), "refinement of one right-hand side"), "%s", sptrsm_last_error());
+    sptrsm_direct_destroy(d);
+  }
+}
+
 Test(refine, zeros_and_what_is_not_finite_stay_in_their_columns) {
   static factor_set s;
   static original A;

@@ -237,6 +237,7 @@ Test(tile_formats, bytes_by_format_and_by_array) {
   for (int f = 0; f < 7; f++) tiles += s.formats[f].tiles;
   for (int a = 0; a < 12; a++) {
     by_array += s.arrays[a].bytes;
+    cr_assert(s.arrays[a].tiles == 0 && s.arrays[a].entries == 0, "%s counts no tiles", s.arrays[a].name);
     if (a >= 9) beside += s.arrays[a].bytes; /* items, rows of tile rows, order of rows */
   }
   cr_assert(s.tiles == tiles && s.tiles > 36 && s.bytes == by_array, "%d of %d tiles", (int)tiles, (int)s.tiles);

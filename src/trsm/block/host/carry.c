@@ -176,6 +176,7 @@ static bool visits_fit(const spti_node_trees *t, const spti_nodes *nodes, int64_
 
 void spti_node_trees_carry(spti_node_trees *t, spti_blob *b, const spti_nodes *nodes) {
   const bool reads = b->mode == SPTI_BLOB_READ;
+  const size_t before = b->used;
   spti_schedule_carry(&t->schedule, b, nodes->count);
   if (b->status != SPTRSM_OK || t->schedule.team == 1) return;
   const int32_t trees = t->schedule.ptr[t->schedule.steps];
@@ -185,7 +186,7 @@ void spti_node_trees_carry(spti_node_trees *t, spti_blob *b, const spti_nodes *n
   spti_blob_array(b, &t->visit, visits, sizeof *t->visit);
   if (!nodes->pull) spti_blob_array(b, &t->part, (int64_t)nodes->count * SPTI_FOREST_LAYERS, sizeof *t->part);
   if (!reads || b->status != SPTRSM_OK) return;
-  t->bytes = t->schedule.bytes + (size_t)trees * sizeof *t->ptr + (size_t)visits * sizeof *t->visit;
+  t->bytes = b->used - before;
   if (t->schedule.steps != SPTI_FOREST_LAYERS || !visits_fit(t, nodes, visits) || (t->part && !parts_fit(t, nodes)))
     spti_blob_refuse(b, "plan: its trees have supernodes that are not there; make the plan anew");
 }
