@@ -28,15 +28,13 @@ uint64_t spti_hash_join(uint64_t a, uint64_t b) {
 typedef void add_words(uint64_t lane[LANES], const uint64_t key[STRIPE], const char *data, size_t words);
 
 static void add_baseline(uint64_t lane[LANES], const uint64_t key[STRIPE], const char *data, size_t words) {
-  for (size_t w = 0; w < words; w += LANES) {
-    __builtin_prefetch(data + w * sizeof *key + AHEAD);
+  for (size_t w = 0; w < words; w += LANES)
     for (size_t l = 0; l < LANES; l++) {
       uint64_t word;
       memcpy(&word, data + (w + l) * sizeof word, sizeof word);
       const uint64_t keyed = word ^ key[w + l];
       lane[l] += (keyed & UINT32_MAX) * (keyed >> 32) + word;
     }
-  }
 }
 
 #ifdef SPTI_X86_KERNELS
@@ -46,7 +44,7 @@ __attribute__((target("avx2"))) static void add_avx2(uint64_t lane[LANES], const
   memcpy(sum, lane, sizeof sum);
   for (size_t w = 0; w < words; w += LANES) {
     const __m256i *keys = (const __m256i *)(key + w), *at = (const __m256i *)(data + w * sizeof *key);
-    __builtin_prefetch((const char *)at + AHEAD);
+    __builtin_prefetch((const void *)((uintptr_t)at + AHEAD)); /* may lie beyond the data */
     for (int v = 0; v < VECTORS; v++) {
       const __m256i word = _mm256_loadu_si256(at + v), keyed = _mm256_xor_si256(word, _mm256_loadu_si256(keys + v));
       sum[v] = _mm256_add_epi64(sum[v], _mm256_add_epi64(_mm256_mul_epu32(keyed, _mm256_srli_epi64(keyed, 32)), word));

@@ -10,8 +10,8 @@ namespace spti {
 SPTI_DEVICE float rounded_tf32(float v) { return bits_to_float((float_bits(v) + 0x1000u) & 0xffffe000u); }
 SPTI_DEVICE float cut_tf32(float v) { return bits_to_float(float_bits(v) & 0xffffe000u); }
 
-/* C += A B on the tensor cores, sums in f32, with A 16 x 8 and B 8 x 8 in the places of mma in f64. The last 13 bits of each number of A and
- * B must be 0 (TF32), as the functions above make them. */
+/* C += A B on the tensor cores, sums in f32, with A 16 x 8 and B 8 x 8 in the places of mma in f64. The last 13 bits of each number of A
+ * and B must be 0 (TF32), as the functions above make them. */
 SPTI_DEVICE void mma(float (&c)[4], const float (&a)[4], float b0, float b1) {
 #if !defined(SPTI_SIMT) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
