@@ -36,7 +36,7 @@ struct block_case : drawn_system {
   }
   spti_block_settings settings() const {
     return {rules.rows,           rules.least,          rules.window ? rules.window : 1 << 17,
-            int32_t(rules.bound), int32_t(rules.spare), int32_t(rules.refine)};
+            int32_t(rules.bound), int32_t(rules.spare), int32_t(rules.refine), 0};
   }
 };
 
