@@ -13,7 +13,8 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* Memory for an array of rank 0. Much of the time of receiving a large one is that of its pages, so they are huge. */
+/* Memory into which this rank receives an array from rank 0. Large arrays get huge pages, since otherwise page faults take much of the time
+ * of receiving. */
 static void *own_memory(size_t bytes) {
   if (bytes < 2 * (size_t)HUGE_PAGE) return malloc(bytes + 1);
   void *data = NULL;

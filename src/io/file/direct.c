@@ -1,8 +1,8 @@
 /* direct.c -- contiguous numbers, read and written without HDF5, and the lock around calls of HDF5 in this process.
  *
  * Contiguous numbers of the machine's own type lie in the file exactly as in memory, so pread and pwrite at H5Dget_offset move them
- * without HDF5, its lock and its buffers. Long pieces are written past the page cache, where the file system says how (statx): that takes a
- * third of the time of the system, and processes that write one file do not wait for each other.
+ * without HDF5, its lock and its buffers. Long pieces are written past the page cache if statx reports the alignment that this needs. This
+ * saves the copy into the cache, and processes that write the same file do not wait for each other.
  */
 #include "io/file/file.h"
 
@@ -61,7 +61,7 @@ static int move_columns(const spti_io_span *s, int64_t first, int64_t width, cha
 
 /* ---- past the page cache ---- */
 
-enum { PAGE = 4096, LONG_PIECE = 1 << 20 }; /* bytes; whole pages, so that none is in the cache as well */
+enum { PAGE = 4096, LONG_PIECE = 1 << 20 }; /* bytes; only whole pages are written directly, so none is written in both ways */
 
 /* What addresses in memory must be multiples of; 0: the file can't be written in this way. */
 static size_t direct_alignment(int fd) {
@@ -80,9 +80,9 @@ static bool set_direct(int fd, bool on) {
   return flags >= 0 && fcntl(fd, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
 }
 
-/* Writes the whole pages of a long piece past the page cache, if they begin in memory where they have to. Returns how many bytes from the
- * piece's first page on are written: all of the whole pages, or fewer, also none, where something is in the way; what that is shows when
- * the others are written. */
+/* Writes the whole pages of a long piece past the page cache; `at` is a multiple of a page. Returns the number of bytes written, which is
+ * less than the whole pages, or 0, if that is not possible or fails. The caller writes the rest through the page cache, which reports any
+ * error. */
 static size_t write_directly(int fd, const char *data, size_t bytes, off_t at) {
   const size_t alignment = bytes < LONG_PIECE ? 0 : direct_alignment(fd), whole = bytes / PAGE * PAGE;
   size_t done = 0;

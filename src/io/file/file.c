@@ -153,7 +153,7 @@ sptrsm_status spti_io_file_found(const spti_io_file *f) {
 }
 
 sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
-  /* What seems to lack in the file may be what could not be looked up. */
+  /* A name that seems to be missing may be one that could not be looked up; that is reported instead. */
   const sptrsm_status found = status == SPTRSM_OK || status == SPTRSM_ERR_STRUCTURE ? spti_io_file_found(f) : SPTRSM_OK;
   status = spti_io_settle(found == SPTRSM_OK ? status : found, f->name);
   spti_io_file_close(f);

@@ -131,7 +131,8 @@ sptrsm_status spti_writer_find_complete(sptrsm_file_writer *, bool *complete);
 
 /* ---- open.c ---- */
 
-/* *lines, NULL before: the digest of OUT, which the caller frees, where there is one. STRUCTURE: OUT is another kind of file. */
+/* Sets *lines, which the caller has set to NULL, to the digest of OUT if there is one; the caller frees it. STRUCTURE: OUT is another kind
+ * of file. */
 sptrsm_status spti_writer_read_digest(char **lines, const sptrsm_file_writer *);
 /* A writer that has no file yet. */
 sptrsm_status spti_writer_new(sptrsm_file_writer **out, const char *path, const sptrsm_save_options *);

@@ -35,8 +35,9 @@ struct block_case : drawn_system {
            " window=" + std::to_string(rules.window);
   }
   spti_block_settings settings() const {
-    return {rules.rows,           rules.least,          rules.window ? rules.window : 1 << 17,
-            int32_t(rules.bound), int32_t(rules.spare), int32_t(rules.refine), 0};
+    return {
+        rules.rows, rules.least, rules.window ? rules.window : 1 << 17, int32_t(rules.bound), int32_t(rules.spare), int32_t(rules.refine),
+        0};
   }
 };
 

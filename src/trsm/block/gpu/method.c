@@ -66,7 +66,7 @@ sptrsm_status spti_block_check_device(const sptrsm_context *context) {
 }
 
 bool spti_block_is_single(const spti_block_settings *set, const sptrsm_plan *plan) {
-  enum { SLOW_DOUBLES = 16 }; /* operations in single precision in the time of one in double; what such a device does was estimated */
+  enum { SLOW_DOUBLES = 16 }; /* operations in single precision in the time of one in double: an estimate, no such device was at hand */
   if (plan->view.dtype == SPTRSM_F64 || plan->view.dtype == SPTRSM_C128) return false;
   return set->products ? set->products == 32 : plan->context->single_to_double >= SLOW_DOUBLES;
 }

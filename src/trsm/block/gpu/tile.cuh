@@ -53,8 +53,8 @@ template <typename R> SPTI_DEVICE bool is_entry(complex_t<R> v) { return is_entr
  * float. */
 template <typename T, int Tiles, typename Number = double> struct block_sums { Number part[Tiles][planes_of<T>::COUNT][4]; };
 
-/* What shared memory holds of a number: itself, or in single precision its 11 leading bits, rounded, and the rest. The rest of 0 has the
- * sign of the number, so that their sum has it too. */
+/* What shared memory holds of a number: itself, or in single precision its 11 leading bits, rounded, and the remainder. A remainder of
+ * zero is -0, which changes the sign of no sum, so that +0 and -0 are recovered. */
 struct two_terms {
   float high, low;
 };

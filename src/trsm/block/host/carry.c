@@ -12,7 +12,7 @@
 typedef struct {
   int32_t place;
   int64_t list, value;
-  int64_t descents; /* from the end of one list to the next one, to a place that is not above it */
+  int64_t descents; /* boundaries of lists at which the first place of a list is not above the last place of the list before it */
 } cursor;
 
 /* Descents in all lists together, without a branch for each place, since lists are short. */
@@ -28,7 +28,8 @@ static int64_t count_descents(const int32_t *list, int64_t length) {
   return descents;
 }
 
-/* What of a node can't be; at NODE_GOOD *next goes on behind it. Of its list only the ends are looked at. */
+/* Which member of a node is invalid. If none is, *next is moved past the node. Of its list only the first and the last place are checked
+ * here; check_nodes checks the order. */
 typedef enum { NODE_GOOD, BAD_KIND, BAD_FIRST, BAD_WIDTH, BAD_LENGTH, BAD_LIST, BAD_PLACES, BAD_VALUES } node_fault;
 
 static inline node_fault fault_of(const spti_nodes *s, const spti_node *node, cursor *next) {
