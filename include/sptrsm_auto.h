@@ -23,7 +23,7 @@ extern "C" {
  *   levels_a_hop      level sets of rows per level set of row panels, as `block` forms them (GPU); 0: not looked for
  *   stencil           rows that can be solved at the same time if the pattern is a stencil's on a grid (GPU), else 0
  *   chained           share of the entries in rows with nearly the pattern of a neighbour, as in supernodes (host)
- *   single_to_double  operations in single precision that the device does in the time of one in double (GPU, f64 and c128), else 0 */
+ *   single_to_double  operations in single precision that the device does in the time of one in double (GPU), else 0 */
 #define SPTRSM_AUTO_FEATURES 10
 SPTRSM_API const char *sptrsm_auto_feature(int index); /* its name, static storage; NULL beyond 0 <= index < SPTRSM_AUTO_FEATURES */
 

@@ -36,6 +36,7 @@ static const char *const forms[] = {
     "block:rows=48,tile=8",
     "block:products=32",
     "block-streamed:pieces=5,rows=16,least=3",
+    "block-streamed:pieces=5,products=32",
     NULL,
 };
 

@@ -14,10 +14,10 @@ SPTI_DEVICE float cut_tf32(float v) { return bits_to_float(float_bits(v) & 0xfff
  * and B must be 0 (TF32), as the functions above make them. */
 SPTI_DEVICE void mma(float (&c)[4], const float (&a)[4], float b0, float b1) {
 #if !defined(SPTI_SIMT) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800)
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(float_bits(a[0])), "r"(float_bits(a[1])), "r"(float_bits(a[2])), "r"(float_bits(a[3])), "r"(float_bits(b0)),
-        "r"(float_bits(b1)));
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(float_bits(a[0])), "r"(float_bits(a[1])), "r"(float_bits(a[2])), "r"(float_bits(a[3])), "r"(float_bits(b0)),
+                 "r"(float_bits(b1)));
 #else
   double sum[4] = {c[0], c[1], c[2], c[3]};
   const double wide[4] = {a[0], a[1], a[2], a[3]};

@@ -64,11 +64,10 @@ static void forget_analysis(sptrsm_plan *plan) {
 
 /* all: also those that cannot matter to the choice. */
 static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all) {
-  const bool wide = plan->view.dtype == SPTRSM_F64 || plan->view.dtype == SPTRSM_C128;
   *f = (spti_features){.place = plan->context->place,
                        .device = plan->context->description,
                        .deterministic = plan->options.deterministic,
-                       .single_to_double = wide ? plan->context->single_to_double : 0,
+                       .single_to_double = plan->context->single_to_double,
                        .nrhs = plan->options.nrhs_hint,
                        .n = plan->view.n,
                        .nnz = plan->view.nnz};

@@ -59,7 +59,7 @@ static const row table[] = {
      .levels = {0, 6},
      .method = "levelset",
      .reason = "few levels: a launch a level, all right-hand sides of a row side by side"},
-    /* f64 and c128: zeros in tiles cost too much where double precision is slow; not measured, README.md has the estimate */
+    /* tiles have zeros, and block computes in double whatever the type; not measured, README.md has the estimate */
     {.name = "slow-doubles",
      .place = SPTRSM_CUDA,
      .deterministic = true,

@@ -26,7 +26,7 @@ typedef struct {
   /* GPU: rows for each step if the last row is a stencil's on a grid (core/stencil/stencil.h), else 0. Where it is not 0, the level sets
    * may not have been looked for. */
   double stencil;
-  double single_to_double; /* GPU, f64 and c128: operations in single precision in the time of one in double: 2, or 32 and more; else 0 */
+  double single_to_double; /* GPU: operations in single precision in the time of one in double: 2, or 32 and more */
   double chained;          /* host: share of the entries in lines like those of supernodes (core/select/chains.h) */
 } spti_features;
 

@@ -61,14 +61,20 @@ static int move_columns(const spti_io_span *s, int64_t first, int64_t width, cha
 
 /* ---- past the page cache ---- */
 
-enum { PAGE = 4096, LONG_PIECE = 1 << 20 }; /* bytes; only whole pages are written directly, so none is written in both ways */
+enum { LONG_PIECE = 1 << 20 }; /* bytes */
+
+/* Bytes of a page of the cache, 4096 at least. Only whole pages are written directly, so none is written in both ways. */
+static size_t page_bytes(void) {
+  const long page = sysconf(_SC_PAGESIZE);
+  return page > 4096 ? (size_t)page : 4096;
+}
 
 /* What addresses in memory must be multiples of; 0: the file can't be written in this way. */
 static size_t direct_alignment(int fd) {
 #ifdef STATX_DIOALIGN
   struct statx s;
   if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &s) == 0 && (s.stx_mask & STATX_DIOALIGN) && s.stx_dio_offset_align > 0 &&
-      PAGE % s.stx_dio_offset_align == 0)
+      page_bytes() % s.stx_dio_offset_align == 0)
     return s.stx_dio_mem_align;
 #endif
   (void)fd;
@@ -84,13 +90,13 @@ static bool set_direct(int fd, bool on) {
  * less than the whole pages, or 0, if that is not possible or fails. The caller writes the rest through the page cache, which reports any
  * error. */
 static size_t write_directly(int fd, const char *data, size_t bytes, off_t at) {
-  const size_t alignment = bytes < LONG_PIECE ? 0 : direct_alignment(fd), whole = bytes / PAGE * PAGE;
+  const size_t alignment = bytes < LONG_PIECE ? 0 : direct_alignment(fd), page = page_bytes(), whole = bytes / page * page;
   size_t done = 0;
   if (alignment == 0 || (uintptr_t)data % alignment != 0 || !set_direct(fd, true)) return 0;
   while (done < whole) {
     const ssize_t moved = pwrite(fd, data + done, whole - done, at + (off_t)done);
     if (moved < 0 && errno == EINTR) continue;
-    if (moved <= 0 || moved % PAGE != 0) break;
+    if (moved <= 0 || (size_t)moved % page != 0) break;
     done += (size_t)moved;
   }
   (void)set_direct(fd, false);
@@ -113,7 +119,8 @@ sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t wi
 /* The columns, which are one piece: the whole pages past the page cache if that can be, and the rest through it. */
 static int write_piece(const spti_io_span *s, int64_t first, int64_t width, char *data) {
   const off_t at = s->at + (off_t)(first * s->rows * (int64_t)s->each);
-  const size_t bytes = (size_t)(width * s->rows) * s->each, beyond = (size_t)(at % PAGE), head = beyond == 0 ? 0 : PAGE - beyond;
+  const size_t bytes = (size_t)(width * s->rows) * s->each, page = page_bytes(), beyond = (size_t)at % page;
+  const size_t head = beyond == 0 ? 0 : page - beyond;
   if (bytes <= head) return move_bytes(s->fd, data, bytes, at, true);
   const size_t begin = head + write_directly(s->fd, data + head, bytes - head, at + (off_t)head);
   if (move_bytes(s->fd, data, head, at, true) != 0 || move_bytes(s->fd, data + begin, bytes - begin, at + (off_t)begin, true) != 0)

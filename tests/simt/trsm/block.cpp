@@ -74,7 +74,7 @@ Test(simt_block, many_schedules) {
 }
 
 /* Every column of every panel has the bits that one solve of all columns gave. */
-template <typename T> static void same_bits(const char *type) {
+template <typename T> static void same_bits(const char *type, bool single = false) {
   static const int32_t widths[] = {1, 5, 8, 20};
   const seed_range range(1, 2);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
@@ -88,6 +88,7 @@ template <typename T> static void same_bits(const char *type) {
     c.rules.bound = seed == 1 ? 0 : 100;
     c.refined = true;
     c.in_place = false;
+    c.single = single;
     simt::use(simt::schedule::from_seed(seed));
     solver<T> s(c, 20, seed);
     block_ends<T> e(c, seed);
@@ -117,9 +118,11 @@ template <typename T> static void same_bits(const char *type) {
 
 Test(simt_block, same_bits_f64) { same_bits<double>("f64"); }
 Test(simt_block, same_bits_c64) { same_bits<std::complex<float>>("c64"); }
+Test(simt_block, same_bits_f32_single) { same_bits<float>("f32", true); }
+Test(simt_block, same_bits_c64_single) { same_bits<std::complex<float>>("c64", true); }
 
 /* Refined panels with near columns: the same as if the inverses were refined for no reason, of up to 128 near columns. */
-template <typename T> static void refined_with_near_columns(const char *type) {
+template <typename T> static void refined_with_near_columns(const char *type, bool single = false) {
   for (uint64_t seed = 1; seed <= 3; seed++) {
     block_case c;
     c.draw(seed);
@@ -128,6 +131,7 @@ template <typename T> static void refined_with_near_columns(const char *type) {
     c.width = 9;
     c.tile = 8 << seed % 3;
     c.rules = BLOCK_RULES;
+    c.single = single;
     solver<T> s(c, c.width, seed);
     int32_t refined = 0;
     for (int32_t p = 0; p < s.panels.panels.count; p++) {
@@ -146,10 +150,12 @@ template <typename T> static void refined_with_near_columns(const char *type) {
 
 Test(simt_block, refined_with_near_columns_f64) { refined_with_near_columns<double>("f64"); }
 Test(simt_block, refined_with_near_columns_c64) { refined_with_near_columns<std::complex<float>>("c64"); }
+Test(simt_block, refined_with_near_columns_f32_single) { refined_with_near_columns<float>("f32", true); }
+Test(simt_block, refined_with_near_columns_c64_single) { refined_with_near_columns<std::complex<float>>("c64", true); }
 
 /* Solutions that are 0 have one sign, too, whatever the tile: right-hand sides of zeros, of either sign, and unit vectors, in panels that
  * are refined, multiplied once and substituted. */
-template <typename T> static void same_zeros(const char *type, uint64_t seeds) {
+template <typename T> static void same_zeros(const char *type, uint64_t seeds, bool single = false) {
   const seed_range range(1, seeds);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     block_case c;
@@ -161,6 +167,7 @@ template <typename T> static void same_zeros(const char *type, uint64_t seeds) {
     c.rules.bound = seed % 3 ? 0 : 100;
     c.refined = seed % 3 != 2;
     c.in_place = false;
+    c.single = single;
     solver<T> s(c, c.width, seed);
     block_ends<T> e(c, seed);
     for (int32_t i = 0; i < c.n; i++)
@@ -181,6 +188,7 @@ template <typename T> static void same_zeros(const char *type, uint64_t seeds) {
 
 Test(simt_block, same_zeros_f64) { same_zeros<double>("f64", 6); }
 Test(simt_block, same_zeros_f32) { same_zeros<float>("f32", 2); }
+Test(simt_block, same_zeros_f32_single) { same_zeros<float>("f32", 6, true); }
 Test(simt_block, same_zeros_c128) { same_zeros<std::complex<double>>("c128", 2); }
 
 /* The rows that depend on the given row, itself included. */
@@ -197,7 +205,7 @@ template <typename T> static std::vector<char> reached_from(const solver<T> &s, 
 
 /* A NaN, an infinity or the sentinel's own bits in one right-hand side: spread over the rows that need it, by stored zeros too, and
  * over no others; all other columns have the bits that they have without it. */
-template <typename T> static void poison(const char *type, T bad, bool sentinel) {
+template <typename T> static void poison(const char *type, T bad, bool sentinel, bool single = false) {
   const seed_range range(1, 8);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     if (left_to_other_builds(seed - range.first)) continue;
@@ -208,6 +216,7 @@ template <typename T> static void poison(const char *type, T bad, bool sentinel)
     c.n = 90;
     c.width = 10;
     c.permuted = c.scaled = c.columns = false;
+    c.single = single;
     solver<T> s(c, c.width, seed, 40);
     block_ends<T> clean(c, seed), e(c, seed);
     s.solve(clean.t, c);
@@ -235,6 +244,32 @@ Test(simt_block, sentinel_c64) { poison<std::complex<float>>("c64", 0, true); }
 Test(simt_block, sentinel_c128) { poison<std::complex<double>>("c128", 0, true); }
 Test(simt_block, nan_c128) { poison<std::complex<double>>("c128", {1, NAN}, false); }
 Test(simt_block, infinity_f32) { poison<float>("f32", INFINITY, false); }
+Test(simt_block, nan_f32_single) { poison<float>("f32", NAN, false, true); }
+Test(simt_block, infinity_c64_single) { poison<std::complex<float>>("c64", {INFINITY, 0}, false, true); }
+Test(simt_block, sentinel_f32_single) { poison<float>("f32", 0, true, true); }
+
+/* Solutions of which some are above 1e37, where products in f32 may overflow: they are solved by entries. */
+Test(simt_block, nearly_infinite_f32_single) {
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    simt::use(simt::schedule::from_seed(seed));
+    block_case c;
+    c.draw(seed);
+    c.pattern = seed % 2 ? shape::random : shape::chain;
+    c.n = 70;
+    c.width = 9;
+    c.scaled = false;
+    c.single = true;
+    solver<float> s(c, c.width, seed);
+    block_ends<float> e(c, seed);
+    for (auto *block : {&e.B, &e.plain})
+      for (float &v : *block) v = std::ldexp(v, 125);
+    s.solve(e.t, c);
+    const std::vector<float> x = e.solution();
+    const int64_t large = std::count_if(x.begin(), x.end(), [](float v) { return std::fabs(v) > 1e37f; });
+    cr_assert_gt(large, 0, "%s", c.name().c_str());
+    expect(s.failure.empty() ? judge(s, e) : s.failure, c, "f32", seed);
+  }
+}
 
 /* The same in the matrix: it affects all right-hand sides, but not the columns of a tile beyond the last one, nor alpha. */
 template <typename T> static void bad_entry(const char *type, T bad) {

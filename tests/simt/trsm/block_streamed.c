@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#include <sptrsm_auto.h>
-
 #include "core/stream/stream.h"
 #include "core/context/context.h"
 #include "trsm/block/gpu/streamed/streamed.h"
@@ -191,44 +189,22 @@ Test(simt_block_streamed, form_by_matrix) {
   }
 }
 
-/* Where double precision is slow, products of 32-bit types are in f32, unless a parameter says otherwise, and `auto` does not count them
- * among those that suffer from it. */
-Test(simt_block_streamed, products_by_device) {
-  static const struct {
-    sptrsm_dtype dtype;
-    int single_to_double;
-    const char *parameters;
-    bool single;
-  } cases[] = {{SPTRSM_F32, 2, "", false},
-               {SPTRSM_F32, 64, "", true},
-               {SPTRSM_F32, 64, ":products=64", false},
-               {SPTRSM_C64, 64, "", true},
-               {SPTRSM_C64, 2, ":products=32", true},
-               {SPTRSM_F64, 64, "", false},
-               {SPTRSM_C128, 64, "", false},
-               {SPTRSM_F64, 2, ":products=32", false}};
-  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-    for (int streamed = 0; streamed < 2; streamed++) {
-      test_system system = test_system_make(TEST_TREE, ROWS, SPTRSM_CSR, cases[k].dtype, SPTRSM_LOWER, TEST_NONUNIT, 7);
+/* products=32 is for 32-bit types alone, and told. */
+Test(simt_block_streamed, products_in_single_precision) {
+  for (int dtype = SPTRSM_F32; dtype <= SPTRSM_C128; dtype++)
+    for (int k = 0; k < 4; k++) {
+      test_system system = test_system_make(TEST_TREE, ROWS, SPTRSM_CSR, (sptrsm_dtype)dtype, SPTRSM_LOWER, TEST_NONUNIT, 7);
       char method[80];
       sptrsm_info info = {.size = sizeof info};
-      sptrsm_options options;
-      double features[SPTRSM_AUTO_FEATURES];
-      solver s = {.context = open_context(0)};
-      s.context->single_to_double = cases[k].single_to_double;
-      snprintf(method, sizeof method, "%s%s", streamed ? "block-streamed" : "block", cases[k].parameters);
-      sptrsm_options_init(&options);
-      options.method = method;
-      ok(sptrsm_matrix_create(&s.matrix, s.context, &system.T, SPTRSM_COPY));
-      ok(sptrsm_plan_create(&s.plan, s.matrix, &options));
+      snprintf(method, sizeof method, "%s:products=%d", k % 2 ? "block-streamed" : "block", k < 2 ? 32 : 64);
+      solver s = open_solver(&system, method, SPTRSM_N, 0);
       ok(sptrsm_plan_info(&info, s.plan));
-      cr_assert_eq(strstr(info.parameters, "products=32") != NULL, cases[k].single, "%s, case %zu: %s", method, k, info.parameters);
-      ok(sptrsm_auto_features(features, s.matrix, NULL));
-      const bool wide = cases[k].dtype == SPTRSM_F64 || cases[k].dtype == SPTRSM_C128;
-      for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++)
-        if (!strcmp(sptrsm_auto_feature(f), "single_to_double")) cr_assert_eq(features[f], wide ? cases[k].single_to_double : 0);
-      options.method = "block:products=48";
+      cr_assert_eq(strstr(info.parameters, "products=32") != NULL, k < 2 && (dtype == SPTRSM_F32 || dtype == SPTRSM_C64), "%s: %s", method,
+                   info.parameters);
+      sptrsm_options options;
       sptrsm_plan *refused = NULL;
+      sptrsm_options_init(&options);
+      options.method = "block:products=48";
       cr_assert_eq(sptrsm_plan_create(&refused, s.matrix, &options), SPTRSM_ERR_ARGUMENT);
       cr_assert(strstr(sptrsm_last_error(), "products=48"), "%s", sptrsm_last_error());
       close_solver(&s);

@@ -14,10 +14,11 @@ typedef struct {
   int32_t spare;       /* factor by which the lowered limit of rows of few terms is raised (limits.cuh) */
   int32_t refine;      /* where it is exceeded both in solutions and in residuals, the block is substituted; at most SPTI_BLOCK_REFINE_F32
                         * in single precision */
-  int32_t products;    /* 32 or 64: bits of the numbers in which products of f32 and c64 are computed; 0: by the device */
+  int32_t products;    /* 32 or 64: bits of the numbers in which products of f32 and c64 are computed */
 } spti_block_settings;
 
-/* The inverse is kept in the type of the values; a step of refinement leaves (bound * unit roundoff)^2 of its error. */
+/* The inverse is kept in the type of the values; a step of refinement with products in f64 leaves (bound * unit roundoff)^2 of its
+ * error. */
 enum { SPTI_BLOCK_REFINE_F32 = 1000 };
 
 typedef struct {

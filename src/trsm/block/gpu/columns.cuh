@@ -30,7 +30,7 @@ template <typename T, int Tiles, typename Number> struct block_shape {
   static constexpr int RESIDENT = (PLANES == 2 ? 2 : sizeof(T) == 8 && Tiles == 2 ? 4 : 3) + (sizeof(Number) == 4);
   /* Rows of shared memory: two chunks; later the sums of a panel take their place. */
   static constexpr int ROOM = 2 * CHUNK < SPTI_BLOCK_ROWS ? SPTI_BLOCK_ROWS : 2 * CHUNK;
-  static_assert(BLOCK_THREADS % WORDS == 0 && ROOM >= SPTI_BLOCK_ROWS, "a thread has the same word of every row; sums fit");
+  static_assert(BLOCK_THREADS % WORDS == 0, "a thread has the same word of every row");
 };
 
 template <typename Shape> SPTI_ANYWHERE int32_t block_tiles_of(const spti_block_solve_args &a) {

@@ -32,7 +32,8 @@ spti_block_settings spti_block_defaults(void) {
                                .window = SPTI_BLOCK_WINDOW,
                                .bound = 2,
                                .spare = 32,
-                               .refine = 1000000};
+                               .refine = 1000000,
+                               .products = 64};
 }
 
 sptrsm_status spti_block_parse(const char *method, spti_block_settings *s, int32_t *tile, const spti_setting *more, int more_count,
@@ -66,9 +67,7 @@ sptrsm_status spti_block_check_device(const sptrsm_context *context) {
 }
 
 bool spti_block_is_single(const spti_block_settings *set, const sptrsm_plan *plan) {
-  enum { SLOW_DOUBLES = 16 }; /* operations in single precision in the time of one in double: an estimate, no such device was at hand */
-  if (plan->view.dtype == SPTRSM_F64 || plan->view.dtype == SPTRSM_C128) return false;
-  return set->products ? set->products == 32 : plan->context->single_to_double >= SLOW_DOUBLES;
+  return set->products == 32 && (plan->view.dtype == SPTRSM_F32 || plan->view.dtype == SPTRSM_C64);
 }
 
 static sptrsm_status analyse(sptrsm_plan *plan) {
@@ -110,8 +109,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const double stored = (double)(tiles * SPTI_BLOCK_TILE) / (double)(plan->view.nnz > 0 ? plan->view.nnz : 1);
   int32_t flagged[3];
   if (spti_block_flagged(flagged, &s->analysis, plan) != SPTRSM_OK) flagged[0] = flagged[1] = flagged[2] = -1;
-  snprintf(info->parameters, sizeof info->parameters, "panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d%s",
-           s->shared.panels.count, s->shared.levels, stored, flagged[1], flagged[0], flagged[2], s->shared.single ? " products=32" : "");
+  snprintf(info->parameters, sizeof info->parameters, "%spanels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d apart=%d",
+           s->shared.single ? "products=32 " : "", s->shared.panels.count, s->shared.levels, stored, flagged[1], flagged[0], flagged[2]);
   info->plan_bytes = sizeof *s + s->analysis.bytes;
 }
 

@@ -11,8 +11,9 @@
  *
  * A warp multiplies one strip of 16 rows; where a panel has only one or two strips, several warps share the strip's steps, and their sums
  * are added in one order. The work blocks, which hold solutions that are their own flags, are in core/two_blocks/two_blocks.cuh.
- * Bits. mma is a chain of fused multiply-adds in ascending order; the order of steps and the warps that share a strip depend on the panel
- * alone. So a solution has the same bits for every panel width, tile and schedule.
+ * Bits. mma in f64 is a chain of fused multiply-adds in ascending order; in f32 it rounds in a way of the device's own, which is always the
+ * same. The order of steps and the warps that share a strip depend on the panel alone. So a solution has the same bits for every panel
+ * width, tile and schedule.
  * Accuracy. x = inverse r is accurate where |inverse| |block| is small. Where it is not, one step of refinement with the triangle makes it
  * so; where even that is not enough, neither in solutions nor in residuals, the panel is solved by substitution (its flags;
  * values_kernels.cu). All of that is judged by row sums, with lower limits for rows whose terms may cancel (limits.cuh).

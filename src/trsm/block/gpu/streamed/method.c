@@ -48,10 +48,10 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   int32_t flagged[3];
   spti_streamed_flagged(flagged, s, plan);
   snprintf(info->parameters, sizeof info->parameters,
-           "pieces=%d overlap=%d packed=%d piece_bytes=%zu sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d "
-           "apart=%d%s",
-           s->piece_count, s->overlap, s->packs, s->largest, s->packs ? s->packed_bytes : s->bytes, s->found.count, s->found.levels, stored,
-           flagged[1], flagged[0], flagged[2], s->single ? " products=32" : "");
+           "%spieces=%d overlap=%d packed=%d piece_bytes=%zu sweep_bytes=%zu panels=%d levels=%d stored/nnz=%.2f refined=%d substituted=%d "
+           "apart=%d",
+           s->single ? "products=32 " : "", s->piece_count, s->overlap, s->packs, s->largest, s->packs ? s->packed_bytes : s->bytes,
+           s->found.count, s->found.levels, stored, flagged[1], flagged[0], flagged[2]);
   info->plan_bytes = sizeof *s + s->bytes + s->packed_bytes + (size_t)plan->view.n * sizeof *s->row;
 }
 
