@@ -146,16 +146,21 @@ void spti_io_file_close(spti_io_file *f) {
   *f = (spti_io_file){.id = -1, .lapl = -1};
 }
 
-sptrsm_status spti_io_file_found(const spti_io_file *f) {
-  SPTI_IO_TRY(spti_io_child_dead(f));
+static sptrsm_status all_looked_up(const spti_io_file *f) {
   if (!f->lookup_failed) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: names in it can't be looked up; the file is damaged", f->name);
 }
 
+sptrsm_status spti_io_file_found(const spti_io_file *f) {
+  SPTI_IO_TRY(spti_io_child_dead(f));
+  return all_looked_up(f);
+}
+
 sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
   /* A name that seems to be missing may be one that could not be looked up; that is reported instead. */
-  const sptrsm_status found = status == SPTRSM_OK || status == SPTRSM_ERR_STRUCTURE ? spti_io_file_found(f) : SPTRSM_OK;
-  status = spti_io_settle(found == SPTRSM_OK ? status : found, f->name);
+  if (status == SPTRSM_ERR_STRUCTURE && f->lookup_failed) status = all_looked_up(f);
+  if (status == SPTRSM_OK) status = spti_io_file_found(f);
+  status = spti_io_settle(status, f->name);
   spti_io_file_close(f);
   return status;
 }
