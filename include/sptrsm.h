@@ -202,8 +202,9 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
  * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
  *   with two exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each width.
  * CUDA graphs: a solve may be captured if the method's info says so, the workspace exists and the blocks are in device memory. Otherwise it
- *   is refused (ARGUMENT), and the capture stays valid. Plan, workspace, B and X must outlive the graph. Replays use new values of a matrix
- *   that was copied. A replay that lost a dependency reports it, and so do later ones until a plain solve has repaired the workspace.
+ *   is refused (ARGUMENT), and the capture stays valid. Destroy nothing during a capture; plan, workspace, B and X must outlive the graph.
+ *   Replays use new values of a matrix that was copied. A replay that lost a dependency reports it, and so do later ones until a plain
+ *   solve has repaired the workspace.
  * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by the two _sync functions. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 

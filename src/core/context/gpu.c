@@ -171,6 +171,7 @@ static sptrsm_status open_parts(sptrsm_context *context) {
 }
 
 sptrsm_status spti_gpu_open(sptrsm_context *context) {
+  if (context->stream) SPTI_TRY(refuse_captured(context->stream, "a new context", "create it before the capture begins"));
   SPTI_TRY(check_device(context));
   sptrsm_status status = open_parts(context);
   if (status != SPTRSM_OK) spti_gpu_close(context);

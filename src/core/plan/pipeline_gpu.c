@@ -56,6 +56,7 @@ static sptrsm_status make_staging(const spti_pipeline *pipe, spti_panels *panels
   const int64_t values = panels->part > 0 ? panels->part : (int64_t)p->width * p->slots * pipe->n;
   if (p->slots > 1 && !panels->copies) SPTI_TRY(spti_gpu_copies_create(&panels->copies, pipe->context));
   if (panels->staged >= values) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_refuse_capture(pipe->context, "staging memory")); /* before anything is freed */
   spti_free(pipe->context, panels->staging);
   panels->staging = NULL;
   panels->staged = 0;

@@ -144,8 +144,12 @@ Test(gpu_calls, what_is_refused_leaves_a_capture_valid) {
   stream.captured = false;
   fake.captured = NULL;
   other.captured = true;
+  fake.captured = &other;
   refused(sptrsm_context_set_stream(context, &other), SPTRSM_ERR_ARGUMENT, captured);
-  cr_assert(!other.spoiled);
+  sptrsm_context *late = NULL;
+  refused(sptrsm_context_create(&late, SPTRSM_CUDA, 0, &other), SPTRSM_ERR_ARGUMENT, captured);
+  cr_assert(late == NULL && !other.spoiled);
+  fake.captured = NULL;
   sptrsm_context_destroy(beside);
   sptrsm_context_destroy(context);
 }

@@ -21,6 +21,7 @@ sptrsm_status spti_schur_gpu_create(sptrsm_schur *s) {
   sptrsm_context *context = s->direct->context;
   spti_schur_gpu *g;
   bool whole = true;
+  SPTI_TRY(spti_gpu_refuse_capture(context, "a Schur complement"));
   SPTI_TRY(spti_gpu_open_dense(context));
   SPTI_TRY(spti_host_alloc(&g, 1, sizeof *g, "Schur complement"));
   *g = (spti_schur_gpu){0};
@@ -331,6 +332,7 @@ static sptrsm_status keep_work(spti_schur_gpu_work *kept, sptrsm_schur *s, bool 
   SPTI_TRY(find_sizes(&z, &s, 1, host_S));
   bytes = lay_out(&w, &z, NULL);
   if (kept->memory && kept->bytes >= bytes) return SPTRSM_OK;
+  SPTI_TRY(spti_gpu_refuse_capture(s->direct->context, "a workspace")); /* before anything is freed */
   spti_free(s->direct->context, kept->memory);
   *kept = (spti_schur_gpu_work){0};
   return make_work(kept, &s, 1, host_S);
