@@ -32,16 +32,20 @@ SPTI_DEVICE int32_t draw_ticket_behind(const spti_syncfree &s, int32_t first) {
   return fetch_add(s.control + SPTI_SYNCFREE_TICKET, 1) - first;
 }
 
+/* The columns of the work block that the present solve does not use which hold values. */
+SPTI_DEVICE int32_t dirty_of_other(const spti_syncfree &s, int32_t word) {
+  return load_relaxed(s.control + SPTI_TWO_BLOCKS_DIRTY + !(word < 0));
+}
+
 template <typename T> struct two_blocks {
   T *now, *other;
   int32_t dirty; /* columns of `other` that must be filled */
 
   /* `size`: values of each block; `word`: from draw_ticket. */
-  SPTI_DEVICE two_blocks(const spti_syncfree &s, void *work, int64_t size, int32_t word) {
-    now = (T *)work + (word < 0 ? size : 0);
-    other = (T *)work + (word < 0 ? 0 : size);
-    dirty = load_relaxed(s.control + SPTI_TWO_BLOCKS_DIRTY + !(word < 0));
-  }
+  SPTI_DEVICE two_blocks(const spti_syncfree &s, void *work, int64_t size, int32_t word)
+      : two_blocks(work, size, word, dirty_of_other(s, word)) {}
+  SPTI_DEVICE two_blocks(void *work, int64_t size, int32_t word, int32_t dirty_columns)
+      : now((T *)work + (word < 0 ? size : 0)), other((T *)work + (word < 0 ? 0 : size)), dirty(dirty_columns) {}
   /* The end of the columns that the tile [first, end) must fill. If an earlier solve was wider, its columns beyond `width` belong to the
    * last tile. */
   SPTI_DEVICE int32_t fill_end(int32_t end, int32_t width) const { return end < width && end < dirty ? end : dirty; }

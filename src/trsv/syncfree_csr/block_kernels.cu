@@ -86,13 +86,14 @@ template <typename T> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, sizeof(T) < 16 ? 2 : 1
   SPTI_SHARED(T, coefficient, BLOCK_ROWS * BLOCK_PITCH);
   SPTI_SHARED(T, sum, BLOCK_ROWS);
   SPTI_SHARED(int32_t, inside, BLOCK_ROWS);
-  const int64_t item = block_ticket(a.sync), b = item / a.transfer.width, first = b * BLOCK_ROWS;
+  const drawn_block<T> drawn(a);
+  const int64_t item = drawn.number, b = item / a.transfer.width, first = b * BLOCK_ROWS;
   const int32_t k = int32_t(item - b * a.transfer.width);
   const block_share<T> share = {coefficient, sum, inside};
   const natural_rows<T> rows = {a};
   if (warp_in_block() == a.lanes) {
     const row_task<int64_t> task = rows.row_at_position(first + lane());
-    row_solution<T, natural_rows<T>> mine = {a, rows, task, work_of<T>(a, k), k, {}, {}, false};
+    row_solution<T, natural_rows<T>> mine = {a, rows, task, drawn.work, drawn.work.now + k * a.stride, k, {}, {}, false};
     mine.prepare(task.mine);
     clear_shared(sum + lane());
     syncwarps_apart();
@@ -105,7 +106,7 @@ template <typename T> SPTI_KERNEL_RESIDENT(BLOCK_THREADS, sizeof(T) < 16 ? 2 : 1
   task.length -= share_inner_entries(rows, task, lanes, first, r, share);
   syncwarps_apart();
   outer_sum<T> result = {sum + r};
-  sum_rows<SPTI_CSR_BATCH, false>(a, rows, task, lanes, -1, static_cast<const T *>(work_of<T>(a, k)), &result);
+  sum_rows<SPTI_CSR_BATCH, false>(a, rows, task, lanes, -1, static_cast<const T *>(drawn.work.now + k * a.stride), &result);
 }
 
 template <typename T> static int launch_block(const spti_syncfree_csr_args *a, void *stream) {

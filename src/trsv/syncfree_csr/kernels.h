@@ -1,5 +1,5 @@
 /* kernels.h -- the kernels of syncfree-csr as C functions. Pointers are device pointers. A launcher queues on the stream and returns a
- * cudaError_t as int; it allocates nothing. A solve launches start, then one of packed, natural and block. */
+ * cudaError_t as int; it allocates nothing. A solve launches one of packed, natural and block. */
 #ifndef SPTI_TRSV_SYNCFREE_CSR_KERNELS_H
 #define SPTI_TRSV_SYNCFREE_CSR_KERNELS_H
 
@@ -86,13 +86,13 @@ typedef struct {
   int32_t average; /* else a warp takes 32 rows with this average of entries or more one after another, others with one lane each */
   /* all */
   spti_transfer transfer; /* one launch solves all its right-hand sides */
-  void *work;             /* right-hand side k: value of place or row i at k * stride + i, sums of segments from place n on */
-  int64_t stride;
-  int32_t block_warps; /* warps per thread block, 1 to SPTI_CSR_MAX_WARPS */
+  void *work; /* two work blocks that refill each other; in each the value of place or row i for right-hand side k is at k * stride + i, and
+               * sums of segments from place n on */
+  int64_t stride, block_size; /* values from a right-hand side to the next one, and of a block */
+  int32_t block_warps;        /* warps per thread block, 1 to SPTI_CSR_MAX_WARPS */
   spti_syncfree sync;
 } spti_syncfree_csr_args;
 
-int spti_syncfree_csr_start_launch(const spti_syncfree_csr_args *, void *stream); /* fills work with sentinels, and control with zeros */
 int spti_syncfree_csr_packed_launch(const spti_syncfree_csr_args *, void *stream);
 int spti_syncfree_csr_natural_launch(const spti_syncfree_csr_args *, void *stream);
 int spti_syncfree_csr_block_launch(const spti_syncfree_csr_args *, void *stream); /* order is NULL; a thread block has lanes + 1 warps */

@@ -16,6 +16,7 @@
 #include "core/levels/gpu.h"
 #include "core/plan/analysis.h"
 #include "core/plan/method.h"
+#include "core/two_blocks/two_blocks.h"
 #include "trsv/syncfree_csr/kernels.h"
 #include "trsv/syncfree_csr/rules.h"
 
@@ -161,43 +162,18 @@ static int32_t columns_of(const sptrsm_plan *plan, int32_t panel) {
   return fit < 1 ? 1 : fit < panel ? (int32_t)fit : panel;
 }
 
-/* The workspace of a solve. */
-typedef struct {
-  char *memory; /* device: control words, padded for alignment, then the values of `columns` right-hand sides */
-  int32_t columns;
-} solve_work;
-
-enum { CONTROL_BYTES = 64 };
-
 static sptrsm_status work_bytes(size_t *out, const sptrsm_plan *plan, int32_t panel) {
-  SPTI_TRY(spti_bytes(out, stride_of(plan) * columns_of(plan, panel), sptrsm_dtype_bytes(plan->view.dtype), "syncfree-csr work"));
-  *out += CONTROL_BYTES;
-  return SPTRSM_OK;
-}
-
-static void work_free(void *work, const sptrsm_plan *plan) {
-  solve_work *w = work;
-  if (w) spti_free(plan->context, w->memory);
-  spti_host_free(w);
+  return spti_two_blocks_bytes(out, plan, stride_of(plan), columns_of(plan, panel));
 }
 
 static sptrsm_status work_create(void **out, const sptrsm_plan *plan, int32_t panel) {
-  size_t bytes;
-  solve_work *w;
-  SPTI_TRY(work_bytes(&bytes, plan, panel));
-  SPTI_TRY(spti_host_alloc(&w, 1, sizeof *w, "syncfree-csr work"));
-  *w = (solve_work){.columns = columns_of(plan, panel)};
-  const sptrsm_status status = spti_alloc(plan->context, &w->memory, (int64_t)bytes, 1, "syncfree-csr work");
-  if (status == SPTRSM_OK) *out = w;
-  else spti_host_free(w);
-  return status;
+  return spti_two_blocks_create(out, plan, stride_of(plan), columns_of(plan, panel));
 }
 
-static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work *work) {
+/* All but transfer and sync. */
+static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const spti_two_blocks *work) {
   const state *st = plan->state;
   const packing *p = &st->packed;
-  spti_syncfree sync = spti_gpu_syncfree(plan->context, (int32_t *)work->memory);
-  sync.spin_limit /= SPTI_CSR_POLLS_PER_GUARD;
   return (spti_syncfree_csr_args){.n = plan->view.n,
                                   .dtype = plan->view.dtype,
                                   .row = p->rows.row,
@@ -214,24 +190,26 @@ static spti_syncfree_csr_args args_of(const sptrsm_plan *plan, const solve_work 
                                   .order = st->order,
                                   .lanes = st->set.lanes,
                                   .average = st->set.lanes > 0 ? 0 : st->set.average,
-                                  .work = work->memory + CONTROL_BYTES,
-                                  .stride = stride_of(plan),
-                                  .block_warps = st->set.warps,
-                                  .sync = sync};
+                                  .work = work->memory,
+                                  .stride = work->rows,
+                                  .block_size = work->rows * work->ld,
+                                  .block_warps = st->set.warps};
 }
 
 static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const spti_transfer *all) {
   const state *st = plan->state;
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
-  const int32_t columns = ((const solve_work *)work)->columns;
+  spti_two_blocks *w = work;
+  const int32_t columns = (int32_t)w->ld;
   void *stream = plan->context->stream;
-  spti_syncfree_csr_args args = args_of(plan, work);
+  spti_syncfree_csr_args args = args_of(plan, w);
+  SPTI_TRY(spti_two_blocks_ready(&args.sync, w, plan, columns));
+  args.sync.spin_limit /= SPTI_CSR_POLLS_PER_GUARD;
   for (int32_t k = 0; k < all->width; k += columns) {
     args.transfer = *all;
     args.transfer.from = spti_end_from(all->from, k, bytes);
     args.transfer.to = spti_end_from(all->to, k, bytes);
     args.transfer.width = all->width - k < columns ? all->width - k : columns;
-    SPTI_CUDA(spti_syncfree_csr_start_launch(&args, stream));
     if (st->set.order == SPTI_CSR_PACKED) SPTI_CUDA(spti_syncfree_csr_packed_launch(&args, stream));
     else if (st->set.order == SPTI_CSR_BLOCK) SPTI_CUDA(spti_syncfree_csr_block_launch(&args, stream));
     else SPTI_CUDA(spti_syncfree_csr_natural_launch(&args, stream));
@@ -263,7 +241,7 @@ static sptrsm_status time_solve(double *out, sptrsm_plan *plan, void *B, void *X
     if (run == 1 || (run > 1 && seconds < *out)) *out = seconds;
   }
 done:
-  work_free(work, plan);
+  if (work) spti_two_blocks_free(work, plan);
   return status;
 }
 
@@ -376,6 +354,6 @@ const spti_method spti_method_syncfree_csr = {
     .describe = describe,
     .work_bytes = work_bytes,
     .work_create = work_create,
-    .work_free = work_free,
+    .work_free = spti_two_blocks_free,
     .solve_between = solve_between,
 };

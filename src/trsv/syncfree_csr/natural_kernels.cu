@@ -32,7 +32,8 @@ static SPTI_ANYWHERE int64_t items_of(const spti_syncfree_csr_args &a) {
 template <typename T>
 SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) < 16 ? 4 : 2)
 syncfree_csr_natural_kernel(spti_syncfree_csr_args a) {
-  const int64_t item = block_ticket(a.sync) * warps_per_block() + warp_in_block();
+  const drawn_block<T> drawn(a);
+  const int64_t item = drawn.number * warps_per_block() + warp_in_block();
   if (item >= items_of(a)) return;
   const int64_t window = item / a.transfer.width, rows_of_window = a.average > 0 ? 32 : 32 / a.lanes;
   const int64_t first = window * rows_of_window, end = first + rows_of_window < a.n ? first + rows_of_window : a.n;
@@ -40,7 +41,7 @@ syncfree_csr_natural_kernel(spti_syncfree_csr_args a) {
   const natural_rows<T> rows = {a};
   const lane_groups lanes = a.average > 0 ? lanes_of_window(rows, first) : lane_groups{log_of(a.lanes)};
   for (int64_t t = first; t < end; t += 32 >> lanes.log)
-    if (!solve_rows<NATURAL_BATCH, false, T>(a, rows, rows.row_at_position(t + lanes.group()), lanes, -1, k)) return;
+    if (!solve_rows<NATURAL_BATCH, false, T>(a, rows, rows.row_at_position(t + lanes.group()), lanes, -1, drawn.work, k)) return;
 }
 
 template <typename T> static int launch_natural(const spti_syncfree_csr_args *a, void *stream) {

@@ -1,4 +1,4 @@
-/* packed_kernels.cu -- order=packed: syncfree-csr on rows sorted by (level, length class), and the kernel that starts a solve of any order.
+/* packed_kernels.cu -- order=packed: syncfree-csr on rows sorted by (level, length class).
  *
  * x(t) = (b(t) - sum over p of val[p] x(from[p])) / diag[t], by places t. A warp takes a record: rows of one level and one length class,
  * so that all its lanes have equal work. Solutions are stored by place, so that the solutions of a level are adjacent, and entries are
@@ -7,15 +7,6 @@
 #include "trsv/syncfree_csr/solve.cuh"
 
 namespace spti {
-
-enum { FILL_THREADS = 256 };
-
-template <typename Real> SPTI_KERNEL(FILL_THREADS) syncfree_csr_start_kernel(spti_syncfree_csr_args a) {
-  const int64_t at = int64_t(block_in_grid()) * FILL_THREADS + thread_in_block();
-  const int64_t count = a.stride * a.transfer.width * (a.dtype == SPTRSM_C64 || a.dtype == SPTRSM_C128 ? 2 : 1);
-  if (at < count && !left_out(protocol_step::unpublish)) store(static_cast<Real *>(a.work) + at, sentinel<Real>());
-  if (at < SPTI_SYNCFREE_CONTROL_WORDS) store(a.sync.control + at, 0);
-}
 
 template <typename T> struct packed_rows {
   using task = row_task<int32_t>;
@@ -58,7 +49,8 @@ SPTI_KERNEL_RESIDENT(32 * SPTI_CSR_MAX_WARPS, sizeof(T) == 16 ? 2
                                               : OneBatch      ? 4
                                                               : 3)
 syncfree_csr_packed_kernel(spti_syncfree_csr_args a) {
-  const int64_t item = block_ticket(a.sync) * warps_per_block() + warp_in_block();
+  const drawn_block<T> drawn(a);
+  const int64_t item = drawn.number * warps_per_block() + warp_in_block();
   const int32_t width = a.transfer.width;
   if (item >= int64_t(a.records) * width) return;
   const int64_t r = width == 1 ? item : item / width;
@@ -69,8 +61,9 @@ syncfree_csr_packed_kernel(spti_syncfree_csr_args a) {
   const row_task<int32_t> task =
       whole ? rows.whole_row(first + lanes.group(), lanes.group() < shape >> 5) : rows.segment_of_row(first, is_sum);
   const int32_t gate = load_const(&a.record[r].gate), k = int32_t(item - r * width);
-  if (OneBatch || all(task.length <= SPTI_CSR_BATCH * lanes.size())) solve_rows<SPTI_CSR_BATCH, true, T>(a, rows, task, lanes, gate, k);
-  else solve_rows<SPTI_CSR_BATCH, false, T>(a, rows, task, lanes, gate, k);
+  if (OneBatch || all(task.length <= SPTI_CSR_BATCH * lanes.size()))
+    solve_rows<SPTI_CSR_BATCH, true, T>(a, rows, task, lanes, gate, drawn.work, k);
+  else solve_rows<SPTI_CSR_BATCH, false, T>(a, rows, task, lanes, gate, drawn.work, k);
 }
 
 template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, void *stream) {
@@ -80,22 +73,7 @@ template <typename T> static int launch_packed(const spti_syncfree_csr_args *a, 
   return SPTI_LAUNCH((syncfree_csr_packed_kernel<T, false>), blocks, 32 * a->block_warps, 0, stream, *a);
 }
 
-template <typename Real> static int launch_start(const spti_syncfree_csr_args *a, int64_t reals, void *stream) {
-  const int64_t words = SPTI_SYNCFREE_CONTROL_WORDS, threads = reals < words ? words : reals;
-  return SPTI_LAUNCH(syncfree_csr_start_kernel<Real>, (threads + FILL_THREADS - 1) / FILL_THREADS, FILL_THREADS, 0, stream, *a);
-}
-
 } // namespace spti
-
-extern "C" int spti_syncfree_csr_start_launch(const spti_syncfree_csr_args *a, void *stream) {
-  const int64_t values = a->stride * a->transfer.width;
-  switch (a->dtype) {
-  case SPTRSM_F32: return spti::launch_start<float>(a, values, stream);
-  case SPTRSM_F64: return spti::launch_start<double>(a, values, stream);
-  case SPTRSM_C64: return spti::launch_start<float>(a, 2 * values, stream);
-  default: return spti::launch_start<double>(a, 2 * values, stream);
-  }
-}
 
 extern "C" int spti_syncfree_csr_packed_launch(const spti_syncfree_csr_args *a, void *stream) {
   using namespace spti;

@@ -9,11 +9,29 @@
 #ifndef SPTI_TRSV_SYNCFREE_CSR_SOLVE_CUH
 #define SPTI_TRSV_SYNCFREE_CSR_SOLVE_CUH
 
-#include "core/device/syncfree.cuh"
 #include "core/device/transfer.cuh"
+#include "core/two_blocks/two_blocks.cuh"
 #include "trsv/syncfree_csr/kernels.h"
 
 namespace spti {
+
+/* The number of a thread block and the work blocks of its solve: value i of right-hand side k is at k * stride + i. All threads of the block
+ * must make it, once. */
+template <typename T> struct drawn_block {
+  int64_t number;
+  two_blocks<T> work;
+
+  SPTI_DEVICE explicit drawn_block(const spti_syncfree_csr_args &a) : work(nullptr, 0, 0, 0) {
+    SPTI_SHARED(int32_t, drawn, 2);
+    if (thread_in_block() == 0) {
+      drawn[0] = draw_ticket(a.sync, a.transfer.width);
+      drawn[1] = dirty_of_other(a.sync, drawn[0]);
+    }
+    syncthreads();
+    number = drawn[0] & INT32_MAX;
+    work = two_blocks<T>(a.work, a.block_size, drawn[0], drawn[1]);
+  }
+};
 
 /* A warp divided into groups of 2^log lanes, one row for each group. */
 struct lane_groups {
@@ -100,19 +118,22 @@ SPTI_DEVICE bool keep_waiting(spin_guard *guard, const spti_syncfree &sync, uint
   return all(on);
 }
 
-/* Turns the sum of a task into its solution, or publishes the sum of a segment. prepare reads the right-hand side and the diagonal
- * before the sum is known. */
+/* Turns the sum of a task into its solution, or publishes the sum of a segment. prepare reads the right-hand side and the diagonal, and
+ * refills the task's value in the other work block, before the sum is known. */
 template <typename T, typename Rows> struct row_solution {
   const spti_syncfree_csr_args &a;
   const Rows &rows;
   const typename Rows::task &task;
-  T *work;
+  const two_blocks<T> &blocks;
+  T *work; /* values of right-hand side k */
   int32_t k;
   divisor<T> diagonal;
   T rhs;
   bool plain; /* a solution whose diagonal allows the quick division (is_plain) */
 
   SPTI_DEVICE void prepare(bool owner) {
+    const int32_t end = owner && !left_out(protocol_step::unpublish) ? blocks.fill_end(k + 1, a.transfer.width) : 0;
+    for (int32_t c = k; c < end; c++) store(blocks.other + c * a.stride + task.place, sentinel<T>());
     owner = owner && task.whole;
     const T t = owner ? rows.diagonal(task) : one<T>();
     plain = is_plain(t) && task.whole;
@@ -138,8 +159,6 @@ template <typename T, typename Rows> struct row_solution {
     }
   }
 };
-
-template <typename T> SPTI_DEVICE T *work_of(const spti_syncfree_csr_args &a, int32_t k) { return static_cast<T *>(a.work) + k * a.stride; }
 
 /* Whole warp: sums up the row of each group whose lanes have `ends` set, and finishes it in one lane. */
 template <typename T, typename Result> SPTI_DEVICE void finish_groups(bool ends, T so_far, lane_groups lanes, Result *result) {
@@ -195,8 +214,8 @@ SPTI_DEVICE bool sum_rows(const spti_syncfree_csr_args &a, const Rows &rows, con
 /* Whole warp: solves one task for each group, for right-hand side k. */
 template <int Entries, bool OneBatch, typename T, typename Rows>
 SPTI_DEVICE bool solve_rows(const spti_syncfree_csr_args &a, const Rows &rows, const typename Rows::task &task, lane_groups lanes,
-                            int32_t gate, int32_t k) {
-  row_solution<T, Rows> solution = {a, rows, task, work_of<T>(a, k), k, {}, {}, false};
+                            int32_t gate, const two_blocks<T> &blocks, int32_t k) {
+  row_solution<T, Rows> solution = {a, rows, task, blocks, blocks.now + k * a.stride, k, {}, {}, false};
   return sum_rows<Entries, OneBatch>(a, rows, task, lanes, gate, static_cast<const T *>(solution.work), &solution);
 }
 

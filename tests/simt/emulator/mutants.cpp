@@ -7,6 +7,7 @@
 #include "core/batch/gpu/interleaved_kernels.h"
 #include "core/batch/gpu/joined_kernels.h"
 #include "core/device/device.cuh"
+#include "core/two_blocks/kernels.h"
 #include "simt/trsm/syncfree_csc_case.h"
 #include "trsv/syncfree_csr/kernels.h"
 
@@ -28,13 +29,13 @@ static solve_case case_of(uint64_t seed, bool within_a_block) {
   return c;
 }
 
-/* Values as flags: syncfree-csr solves a chain twice with one workspace, the second time with other right-hand sides, one of which has the
- * bits of the sentinel. Returns an empty string if the rows before that one are right and all rows from it on are NaN. */
+/* Values as flags: syncfree-csr solves a chain three times with one workspace, the last time in the work block of the first, with other
+ * right-hand sides, one of which has the bits of the sentinel. Returns an empty string if the rows before that one are right and all rows from it on are NaN. */
 static std::string run_values(uint64_t seed) {
   const int32_t n = 33, marked = 20;
   const problem<double> system(shape::chain, n, true, false, true, false, seed); /* columns of a backward system: rows of a forward one */
-  std::vector<double> B, X(n), work(n);
-  std::vector<int32_t> control(SPTI_SYNCFREE_CONTROL_WORDS);
+  std::vector<double> B, X(n), work(2 * n);
+  std::vector<int32_t> control(SPTI_TWO_BLOCKS_CONTROL_WORDS);
   int64_t lost = 0;
   spti_syncfree_csr_args a = {};
   a.n = n;
@@ -44,15 +45,16 @@ static std::string run_values(uint64_t seed) {
   a.view.backward = false;
   a.lanes = 1 << seed % 6;
   a.work = work.data();
-  a.stride = n;
+  a.stride = a.block_size = n;
   a.block_warps = 2;
   a.sync = {control.data(), &lost, 2000};
   simt::use(simt::schedule::from_seed(seed));
-  for (int solve = 0; solve < 2; solve++) {
+  const spti_two_blocks_args blocks = {control.data(), (int64_t *)work.data(), 2 * n};
+  if (spti_two_blocks_start_launch(&blocks, nullptr)) return "start: " + simt::error();
+  for (int solve = 0; solve < 3; solve++) {
     B = random_block<double>(n, seed + uint64_t(solve));
-    if (solve == 1) memset(&B[marked], 0xff, sizeof B[marked]);
+    if (solve == 2) memset(&B[marked], 0xff, sizeof B[marked]);
     a.transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
-    if (spti_syncfree_csr_start_launch(&a, nullptr)) return "start: " + simt::error();
     if (spti_syncfree_csr_natural_launch(&a, nullptr)) return "solve: " + simt::error();
     if (lost) return "dependency never arrived (row " + std::to_string(lost - 1) + ")";
   }
