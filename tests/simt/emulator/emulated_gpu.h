@@ -9,8 +9,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* The emulated device: shared memory as on an H200; few lanes, so that recblock's rule for its depth splits small triangles, too. */
-enum { EMULATED_GPU_SHARED_BYTES = 227 << 10, EMULATED_GPU_FP32_LANES = 2 };
+/* The emulated device: few lanes, so that recblock's rule for its depth splits small triangles, too. */
+enum { EMULATED_GPU_FP32_LANES = 2 };
+/* Shared memory that a thread block may have. A launch that takes more fails; contexts are told when they are made. */
+extern size_t emulated_gpu_shared_bytes; /* that of an H200, unless a test sets it */
 
 extern int emulated_gpu_fail_at;  /* the number of allocations until one fails; -1: none fails */
 extern int emulated_gpu_blocks;   /* allocations that are not freed */

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "simt/emulator/emulated_gpu.h"
 #include "simt/emulator/fibre.h"
 #include "simt/emulator/memory.h"
 #include "simt/emulator/word_access.h"
 
 int64_t emulated_gpu_launches = 0;
+size_t emulated_gpu_shared_bytes = 227 << 10;
 
 namespace simt {
 
@@ -445,6 +447,15 @@ int block_in_grid() { return my_block().index; }
 int blocks_per_grid() { return int(my_block().of->what->blocks); }
 size_t dynamic_shared() { return my_block().of->what->shared; }
 
+/* A launch whose dynamic shared memory alone exceeds 48 KiB asks for all that the device has; another may take 48 KiB in all. */
+void check_shared(const block_state &b) {
+  constexpr size_t WITHOUT_ASKING = 48 << 10;
+  size_t taken = 0;
+  for (const block_state::array &a : b.shared) taken += a.bytes;
+  const size_t given = dynamic_shared() > WITHOUT_ASKING ? emulated_gpu_shared_bytes : WITHOUT_ASKING;
+  if (taken > given) give_up(std::to_string(taken) + " bytes of shared memory in a block that may take " + std::to_string(given));
+}
+
 /* The k-th array that a lane declares is the block's k-th array. It is filled with a pattern that no kernel expects. */
 void *shared_array(size_t bytes) {
   block_state &b = my_block();
@@ -452,6 +463,7 @@ void *shared_array(size_t bytes) {
   if (k == b.shared.size()) {
     b.shared.push_back({std::unique_ptr<char[]>(new char[bytes]), bytes});
     memset(b.shared[k].words.get(), 0xA5, bytes);
+    check_shared(b);
   }
   return b.shared[k].words.get();
 }
