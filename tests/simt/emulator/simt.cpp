@@ -71,6 +71,7 @@ struct block_state {
   struct array {
     std::unique_ptr<char[]> words;
     size_t bytes;
+    const void *declared_at;
   };
   std::vector<array> shared;
 };
@@ -447,11 +448,13 @@ int block_in_grid() { return my_block().index; }
 int blocks_per_grid() { return int(my_block().of->what->blocks); }
 size_t dynamic_shared() { return my_block().of->what->shared; }
 
-/* A launch whose dynamic shared memory alone exceeds 48 KiB asks for all that the device has; another may take 48 KiB in all. */
+/* A launch whose dynamic shared memory alone exceeds 48 KiB asks for all that the device has; another may take 48 KiB in all. What is
+ * declared in a loop is one array on a device. */
 void check_shared(const block_state &b) {
   constexpr size_t WITHOUT_ASKING = 48 << 10;
   size_t taken = 0;
-  for (const block_state::array &a : b.shared) taken += a.bytes;
+  for (auto a = b.shared.begin(); a != b.shared.end(); ++a)
+    if (std::none_of(b.shared.begin(), a, [&](const auto &earlier) { return earlier.declared_at == a->declared_at; })) taken += a->bytes;
   const size_t given = dynamic_shared() > WITHOUT_ASKING ? emulated_gpu_shared_bytes : WITHOUT_ASKING;
   if (taken > given) give_up(std::to_string(taken) + " bytes of shared memory in a block that may take " + std::to_string(given));
 }
@@ -461,7 +464,7 @@ void *shared_array(size_t bytes) {
   block_state &b = my_block();
   const size_t k = me().arrays++;
   if (k == b.shared.size()) {
-    b.shared.push_back({std::unique_ptr<char[]>(new char[bytes]), bytes});
+    b.shared.push_back({std::unique_ptr<char[]>(new char[bytes]), bytes, __builtin_return_address(0)});
     memset(b.shared[k].words.get(), 0xA5, bytes);
     check_shared(b);
   }
