@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # packages.sh [OUT] -- writes the Debian packages to OUT (default: build/packages), and has lintian check them where it is installed.
-# With the CUDA methods where SPTRSM_CUDA=ON is set and nvcc is found (SPTRSM_ARCHITECTURES, default: 80 90). The maintainer is
+# With the CUDA methods where SPTRSM_CUDA=ON is set and nvcc is found (SPTRSM_ARCHITECTURES, default: all-major). The maintainer is
 # DEBFULLNAME <DEBEMAIL>, as for Debian's own tools.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -21,7 +21,7 @@ cuda=(-DSPTRSM_CUDA=OFF)
 if [[ ${SPTRSM_CUDA:-OFF} == ON ]]; then
   find_nvcc || die "SPTRSM_CUDA=ON, but there is no nvcc"
   build=build/packages-cuda
-  cuda=(-DSPTRSM_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-80 90}")")
+  cuda=(-DSPTRSM_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-all-major}")")
 fi
 maintainer=()
 [[ -z ${DEBEMAIL:-} ]] || maintainer=("-DSPTRSM_MAINTAINER=${DEBFULLNAME:-libsptrsm developers} <$DEBEMAIL>")

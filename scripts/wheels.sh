@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # wheels.sh [cpu] [cu13] -- builds the Python package's source distribution and wheels in build/wheels (cpu where nothing is named).
 #   cpu   sptrsm: the host methods
-#   cu13  sptrsm-cu13: the CUDA methods too, for the architectures in SPTRSM_ARCHITECTURES (default: 80 90); needs nvcc of CUDA 13
+#   cu13  sptrsm-cu13: the CUDA methods too, for the architectures in SPTRSM_ARCHITECTURES (default: all-major); needs nvcc of CUDA 13
 # Both are built from the unpacked source distribution, so that is known to be whole. auditwheel names the oldest
 # glibc that a wheel runs with; cuSPARSE stays outside, for NVIDIA's own wheel, on which sptrsm-cu13 depends.
 # Exit 77: the tools are missing (Python >= 3.9 with venv, or PyPI).
@@ -46,7 +46,7 @@ cu13() {
   sed -i -e 's/^name = "sptrsm"$/name = "sptrsm-cu13"/' -e 's/^dependencies = \[/&"nvidia-cusparse>=12.6,<13", /' "$work/sptrsm-cu13/pyproject.toml"
   [[ $(grep -cE '^name = "sptrsm-cu13"|^dependencies = .*nvidia-cusparse' "$work/sptrsm-cu13/pyproject.toml") -eq 2 ]] ||
     die "python/pyproject.toml: name and dependencies are not each on a line of their own"
-  CUDACXX=$(command -v nvcc) CMAKE_ARGS="-DSPTRSM_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-80 90}")" \
+  CUDACXX=$(command -v nvcc) CMAKE_ARGS="-DSPTRSM_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=$(tr ' ' ';' <<<"${SPTRSM_ARCHITECTURES:-all-major}")" \
     build_wheel sptrsm-cu13 --exclude libcusparse.so.12
 }
 
