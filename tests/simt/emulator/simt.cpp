@@ -14,6 +14,7 @@
 
 int64_t emulated_gpu_launches = 0;
 size_t emulated_gpu_shared_bytes = 227 << 10;
+int64_t emulated_gpu_writes = 0, emulated_gpu_lose_at = -1;
 
 namespace simt {
 
@@ -487,8 +488,16 @@ uint64_t read(const void *address, word kind, access how) {
   return m.global.read(me().view, my_block().views, (const char *)address, kind, how);
 }
 
+/* A write that others may wait for: neither to shared memory, nor of a word that says that there is no value yet. */
+static bool is_awaited(const void *address, word kind, uint64_t bits, bool add) {
+  for (const block_state::array &a : my_block().shared)
+    if (address >= a.words.get() && address < a.words.get() + a.bytes) return false;
+  return add || bits != (kind == word::f32 || kind == word::i32 ? UINT32_MAX : UINT64_MAX);
+}
+
 void write(void *address, word kind, uint64_t bits, bool add, access how) {
   maybe_preempt();
+  if (is_awaited(address, kind, bits, add) && emulated_gpu_writes++ == emulated_gpu_lose_at) return;
   m.global.write(me().view, my_block().views, (char *)address, kind, bits, add, how);
 }
 
