@@ -41,8 +41,9 @@ static sptrsm_status check_code(const sptrsm_context *context, const struct cuda
   (void)cudaGetLastError();
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
                    "CUDA device %d (%s) has compute capability %d.%d; this library was built for %s; build it with "
-                   "-DCMAKE_CUDA_ARCHITECTURES=%d%d, or use a host context",
-                   context->device, p->name, p->major, p->minor, SPTI_CUDA_ARCHITECTURES, p->major, p->minor);
+                   "-DCMAKE_CUDA_ARCHITECTURES=%d%d%s, or use a host context",
+                   context->device, p->name, p->major, p->minor, SPTI_CUDA_ARCHITECTURES, p->major, p->minor,
+                   CUDART_VERSION >= 13000 && p->major == 7 && p->minor < 5 ? " and CUDA 12" : "");
 }
 
 static sptrsm_status check_device(sptrsm_context *context) {

@@ -7,7 +7,7 @@
 #include "core/context/gpu.h"
 
 static sptrsm_status lost(int64_t row, const char *what) {
-  return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld); %s not valid", (long long)row, what);
+  return spti_fail(SPTRSM_ERR_DEVICE, "dependency never arrived (row %lld); %s", (long long)row, what);
 }
 
 int64_t spti_gpu_note_losses(sptrsm_context *context) {
@@ -28,7 +28,10 @@ sptrsm_status spti_gpu_tell(sptrsm_context *context, int64_t *told) {
   const int64_t noted = spti_gpu_note_losses(context);
   if (*told == noted) return SPTRSM_OK;
   *told = noted;
-  return lost(atomic_load(&context->lost_row), "solutions that were queued on the context and not waited for are");
+  return lost(
+      atomic_load(&context->lost_row),
+      "solutions that were queued on the context and not waited for are not valid; before replays of a graph go on, solve once outside "
+      "of the graph");
 }
 
 sptrsm_status spti_gpu_sync(const sptrsm_context *context) {
@@ -36,5 +39,5 @@ sptrsm_status spti_gpu_sync(const sptrsm_context *context) {
   volatile int64_t *word = context->lost;
   const int64_t row = *word;
   *word = 0;
-  return row == 0 ? SPTRSM_OK : lost(row - 1, "the analysis is");
+  return row == 0 ? SPTRSM_OK : lost(row - 1, "the analysis is not valid");
 }

@@ -3,7 +3,8 @@
  * Two kernels make the same bits; the number of right-hand sides and the grid decide which one solves (tiles/order.h):
  *   tiles    few right-hand sides: a thread block solves a tile of 32 grid lines of each of four planes, one row of each line in a
  *            step; each line is a step or two behind its neighbour, so that all solutions that a row needs are in shared memory.
- *            Other warps of the block copy data; solutions of other tiles are their own flags. tiles/solve.cuh has the kernel.
+ *            Other warps of the block copy data; solutions of other tiles are their own flags. tiles/solve.cuh has the kernel. Devices
+ *            whose blocks have too little shared memory for a tile leave all to pencils.
  *   pencils  more right-hand sides: a warp solves a grid line, a lane for each right-hand side. pencils/solve.cuh has the kernel.
  * Tiles read the matrix's values from a copy by tile, step and stencil entry (layout=soa), which the analysis makes, or from the matrix
  * (layout=csr). Only the check of the pattern reads column indices.
@@ -28,6 +29,7 @@ typedef enum { TASKS_TILES, TASKS_PENCILS, TASKS_BY_WIDTH } tasks;
 static const char *const layout_names[] = {"csr", "soa", NULL}, *const task_names[] = {"tiles", "pencils", NULL};
 enum { KEPT_MOST = 256 };  /* MiB */
 enum { NARROW_PANEL = 8 }; /* right-hand sides of a panel where one for pencils would take more than its bound in bytes */
+enum { LONE_MOST = 2 };    /* right-hand sides for which pencils may be slower than methods that `auto` takes after this one */
 
 typedef struct {
   spti_stencil stencil; /* no name: n is 0 */
@@ -76,12 +78,16 @@ static bool uses_pencils(const state *s, int32_t width) {
 /* Whether some solve may be by tiles. */
 static bool uses_tiles(const state *s) { return s->tasks == TASKS_TILES || s->tasks == TASKS_BY_WIDTH; }
 
-/* UNSUPPORTED on devices whose thread blocks have too little shared memory for a tile. */
-static sptrsm_status check_device(const sptrsm_plan *plan) {
+/* Pencils alone where the hint exceeds what tiles solve, or thread blocks have too little shared memory for a tile. */
+static sptrsm_status choose_tasks(const sptrsm_plan *plan, state *s) {
   const size_t bytes = plan->context->shared_bytes;
-  if (bytes >= SPTI_STRUCTGRID_SHARED) return SPTRSM_OK;
+  const int64_t hint = plan->options.nrhs_hint;
+  const bool others_first = plan->automatic && hint > 0 && hint <= LONE_MOST, fits = bytes >= SPTI_STRUCTGRID_SHARED;
+  if (s->tasks == TASKS_BY_WIDTH && (hint > spti_structgrid_tiles_most(&s->stencil) || (!fits && !others_first))) s->tasks = TASKS_PENCILS;
+  if (fits || !uses_tiles(s)) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "structgrid needs %d bytes of shared memory for a block, this device has %zu; use tasks=pencils or another method",
+                   "structgrid: a tile needs %d bytes of shared memory, a thread block of this device has up to %zu; use tasks=pencils or "
+                   "another method",
                    SPTI_STRUCTGRID_SHARED, bytes);
 }
 
@@ -118,7 +124,6 @@ static sptrsm_status make_soa(const sptrsm_plan *plan, state *s) {
 }
 
 static sptrsm_status prepare_tiles(const sptrsm_plan *plan, state *s) {
-  SPTI_TRY(check_device(plan));
   s->tiling = spti_structgrid_tiling_of(&s->stencil, plan->view.dtype);
   SPTI_TRY(make_order(plan, s));
   if (s->present) s->layout = LAYOUT_SOA;
@@ -138,8 +143,8 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   plan->state = s;
   SPTI_TRY(read_parameters(plan, s));
   SPTI_TRY(spti_structgrid_find(&s->stencil, plan, "structgrid"));
-  if (s->tasks == TASKS_BY_WIDTH && plan->options.nrhs_hint > spti_structgrid_tiles_most(&s->stencil)) s->tasks = TASKS_PENCILS;
   if (plan->view.n == 0) return SPTRSM_OK;
+  SPTI_TRY(choose_tasks(plan, s));
   if (!is_whole(plan, &s->stencil)) {
     SPTI_TRY(spti_alloc(plan->context, &s->present, plan->view.n, sizeof *s->present, "structgrid presence"));
     SPTI_TRY(spti_gpu_stencil_presence(s->present, &plan->view, plan->context, &s->stencil));

@@ -48,6 +48,9 @@ Test(gpu_calls, a_device_without_code) {
             "(Fake B) has compute capability 7.5; this library was built for " SPTI_CUDA_ARCHITECTURES);
     cr_assert(strstr(sptrsm_last_error(), "-DCMAKE_CUDA_ARCHITECTURES=75"), "%s", sptrsm_last_error());
   }
+  fake.minor = 0; /* which nvcc of CUDA 13 no longer compiles for */
+  refused(sptrsm_context_create(&context, SPTRSM_CUDA, 1, NULL), SPTRSM_ERR_UNSUPPORTED,
+          CUDART_VERSION >= 13000 ? "-DCMAKE_CUDA_ARCHITECTURES=70 and CUDA 12, or" : "-DCMAKE_CUDA_ARCHITECTURES=70, or");
   fake.code = cudaErrorUnknown;
   refused(sptrsm_context_create(&context, SPTRSM_CUDA, 1, NULL), SPTRSM_ERR_DEVICE, "looking for code");
 }

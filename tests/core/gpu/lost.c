@@ -5,6 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/device/syncfree.h"
+#include "core/plan/workspace.h"
+#include "core/two_blocks/two_blocks.h"
+
 TestSuite(gpu_lost, .init = setup);
 
 static double seconds(void) {
@@ -69,6 +73,99 @@ Test(gpu_lost, a_lost_value_ends_in_an_error) {
   test_solver_close(&s);
   free_blocks(&b);
   free_system(&T);
+}
+
+/* ---- replays of a graph ---- */
+
+/* A solve of borrowed arrays that was captured. */
+typedef struct {
+  sptrsm_sparse T;
+  test_solver s;
+  sptrsm_workspace *workspace;
+  blocks b;
+  cudaStream_t stream;
+  cudaGraph_t graph;
+  cudaGraphExec_t executable;
+} replays;
+
+static replays capture(const char *method) {
+  replays r = {.T = on_device(&data), .b = make_blocks()};
+  cuda_ok(cudaStreamCreateWithFlags(&r.stream, cudaStreamNonBlocking));
+  r.s = test_solver_open(&r.T, &(test_choice){.method = method, .place = SPTRSM_CUDA, .mode = SPTRSM_BORROW, .stream = r.stream});
+  ok(sptrsm_workspace_create(&r.workspace, r.s.plan, 0));
+  cuda_ok(cudaStreamBeginCapture(r.stream, cudaStreamCaptureModeThreadLocal));
+  ok(sptrsm_solve(r.s.plan, r.workspace, NULL, &r.b.B, &r.b.X));
+  cuda_ok(cudaStreamEndCapture(r.stream, &r.graph));
+  cuda_ok(cudaGraphInstantiate(&r.executable, r.graph, 0));
+  return r;
+}
+
+static void close_replays(replays *r) {
+  cuda_ok(cudaGraphExecDestroy(r->executable));
+  cuda_ok(cudaGraphDestroy(r->graph));
+  sptrsm_workspace_destroy(r->workspace);
+  test_solver_close(&r->s);
+  free_blocks(&r->b);
+  free_system(&r->T);
+  cuda_ok(cudaStreamDestroy(r->stream));
+}
+
+static void replay(replays *r) {
+  cuda_ok(cudaMemset2DAsync(r->b.X.data, LD_ROWS * sizeof(double), 0xff, NRHS * sizeof(double), N, r->stream));
+  cuda_ok(cudaGraphLaunch(r->executable, r->stream));
+}
+
+static void replay_well(replays *r) {
+  replay(r);
+  ok(sptrsm_context_sync(r->s.context));
+  check(&r->b, expected, "a replay");
+}
+
+static void replay_and_lose(replays *r) {
+  replay(r);
+  expect_loss(&r->s);
+  cr_assert(strstr(sptrsm_last_error(), "solve once outside of the graph"), "%s", sptrsm_last_error());
+}
+
+static void solve_and_replay(replays *r) {
+  ok(sptrsm_solve(r->s.plan, r->workspace, NULL, &r->b.B, &r->b.X));
+  ok(sptrsm_context_sync(r->s.context));
+  check(&r->b, expected, "a plain solve after the loss");
+  for (int k = 0; k < 3; k++) replay_well(r);
+}
+
+/* As a wait does that gives up; other waits leave their rows unsolved then. */
+static void raise_abort_flag(const sptrsm_workspace *w) {
+  const spti_two_blocks *work = w->work;
+  int32_t *control = (int32_t *)((double *)work->memory + 2 * work->rows * work->ld);
+  cuda_ok(cudaMemset(control + SPTI_SYNCFREE_ABORT, 1, 1));
+  cuda_ok(cudaDeviceSynchronize());
+}
+
+/* Two work blocks that refill each other report the loss until a plain solve has filled both. */
+Test(gpu_lost, a_plain_solve_repairs_a_graph) {
+  static const char *const two_blocks[] = {"block", "gather"};
+  for (int m = 0; m < 2; m++)
+    for (int before = 0; before < 2; before++) {
+      replays r = capture(two_blocks[m]);
+      for (int k = 0; k <= before; k++) replay_well(&r);
+      raise_abort_flag(r.workspace);
+      for (int k = 0; k < 2; k++) replay_and_lose(&r);
+      solve_and_replay(&r);
+      close_replays(&r);
+    }
+}
+
+/* Counters are set anew by each replay. */
+Test(gpu_lost, a_graph_repairs_itself) {
+  replays r = capture("syncfree-csc");
+  replay_well(&r);
+  move_entry(&r.T, 51);
+  for (int k = 0; k < 2; k++) replay_and_lose(&r);
+  move_entry(&r.T, 50);
+  for (int k = 0; k < 3; k++) replay_well(&r);
+  solve_and_replay(&r);
+  close_replays(&r);
 }
 
 /* An analysis has waits of its own, and must not report a dependency that a solve before it has lost. */

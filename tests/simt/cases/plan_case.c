@@ -24,7 +24,7 @@ sptrsm_plan *plan_case_open(const spti_view *view) {
   p->context.place = SPTRSM_CUDA;
   p->context.lost = p->context.lost_device = &p->lost;
   p->context.spin_limit = SPTI_SPIN_LIMIT;
-  p->context.shared_bytes = EMULATED_GPU_SHARED_BYTES;
+  p->context.shared_bytes = emulated_gpu_shared_bytes;
   p->context.fp32_lanes = EMULATED_GPU_FP32_LANES;
   p->context.pinned = p->context.pinned_device = p->pinned;
   p->plan.context = &p->context;
@@ -47,8 +47,6 @@ void plan_case_set_stencil(sptrsm_plan *plan, const char *stencil, const int64_t
 }
 
 void plan_case_set_hint(sptrsm_plan *plan, int64_t nrhs) { plan->options.nrhs_hint = nrhs; }
-
-void plan_case_set_shared_bytes(sptrsm_plan *plan, size_t bytes) { plan->context->shared_bytes = bytes; }
 
 void plan_case_set_spin_limit(sptrsm_plan *plan, int32_t polls) { plan->context->spin_limit = polls; }
 

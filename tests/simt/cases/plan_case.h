@@ -11,7 +11,6 @@ sptrsm_plan *plan_case_open(const spti_view *);                                 
 void plan_case_close(sptrsm_plan *);                                                   /* frees its levels, too */
 void plan_case_set_stencil(sptrsm_plan *, const char *stencil, const int64_t grid[3]); /* options.stencil and options.grid */
 void plan_case_set_hint(sptrsm_plan *, int64_t nrhs);                                  /* options.nrhs_hint; 0 otherwise */
-void plan_case_set_shared_bytes(sptrsm_plan *, size_t bytes);                          /* of a thread block; that of an H200 otherwise */
 void plan_case_set_size(sptrsm_plan *, int32_t n, int64_t nrhs_hint); /* for functions that read these numbers but no arrays */
 void plan_case_set_spin_limit(sptrsm_plan *, int32_t polls);          /* of context->spin_limit; SPTI_SPIN_LIMIT otherwise */
 void plan_case_set_values(sptrsm_plan *, const void *val);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include <sptrsm_inspect.h>
 #include <sptrsm_multi.h>
 
 #include "simt/emulator/emulated_gpu.h"
@@ -99,6 +100,42 @@ Test(setup, bad_new_values) {
     check_solve(&f, "gather");
     close_fixture(&f);
   }
+}
+
+/* Where some rows store a unit diagonal, the host drops it from new values: all come, and those that are kept go back. */
+Test(setup, unit_diagonals_of_some_rows) {
+  fixture f = {.system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_UNIT_MIXED, 3)};
+  int64_t diagonals = 0;
+  for (int32_t i = 0; i < ORDER; i++) {
+    const int64_t end = f.system.T.ptr[i + 1];
+    diagonals += end > f.system.T.ptr[i] && f.system.T.idx[end - 1] == i;
+  }
+  f.system.T.place = SPTRSM_CUDA;
+  ok(sptrsm_context_create(&f.context, SPTRSM_CUDA, 0, NULL), "unit");
+  ok(sptrsm_matrix_create(&f.matrix, f.context, &f.system.T, SPTRSM_COPY), "unit");
+  ok(sptrsm_plan_create(&f.plan, f.matrix, &(sptrsm_options){.size = sizeof(sptrsm_options), .method = "gather"}), "unit");
+  test_system_new_values(&f.system, 5);
+  emulated_gpu_moved = 0;
+  ok(sptrsm_matrix_set_values(f.matrix, f.system.T.val), "unit");
+  const size_t crossing = (size_t)(2 * f.system.T.ptr[ORDER] - diagonals) * sizeof(double);
+  cr_assert(diagonals > 0 && emulated_gpu_moved >= crossing && emulated_gpu_moved <= crossing + MOST, "%zu bytes crossed, not %zu",
+            emulated_gpu_moved, crossing);
+  check_solve(&f, "unit");
+  close_fixture(&f);
+}
+
+/* What looks at a matrix on the host makes a copy there, which follows new values. */
+Test(setup, copies_on_the_host) {
+  sptrsm_level_stats stats = {.size = sizeof stats};
+  fixture f = open_fixture("gather", SPTRSM_COPY);
+  ok(sptrsm_matrix_levels(&stats, f.matrix, SPTRSM_N), "levels");
+  test_system_new_values(&f.system, 5);
+  emulated_gpu_moved = 0;
+  ok(sptrsm_matrix_set_values(f.matrix, f.system.T.val), "levels");
+  const size_t values = (size_t)f.system.T.ptr[ORDER] * sizeof(double);
+  cr_assert(emulated_gpu_moved >= values && emulated_gpu_moved <= values + MOST, "%zu bytes crossed, not %zu", emulated_gpu_moved, values);
+  check_solve(&f, "levels");
+  close_fixture(&f);
 }
 
 /* A factor set of triangles in device memory: permutations and scalings come from the host, the triangles do not. */

@@ -13,7 +13,6 @@ int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;
 size_t emulated_gpu_latest_bytes, emulated_gpu_total, emulated_gpu_moved, emulated_gpu_most;
 int emulated_gpu_current, emulated_gpu_strays;
-bool emulated_gpu_captures;
 
 int spti_gpu_visit(const sptrsm_context *context) {
   const int before = emulated_gpu_current;

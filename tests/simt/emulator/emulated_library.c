@@ -23,7 +23,7 @@ sptrsm_status spti_gpu_open(sptrsm_context *context) {
   context->lost_device = context->lost;
   *context->lost = 0;
   context->spin_limit = SPTI_SPIN_LIMIT;
-  context->shared_bytes = EMULATED_GPU_SHARED_BYTES;
+  context->shared_bytes = emulated_gpu_shared_bytes;
   context->fp32_lanes = EMULATED_GPU_FP32_LANES;
   context->single_to_double = 2;
   use_schedule();

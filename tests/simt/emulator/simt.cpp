@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "simt/emulator/emulated_gpu.h"
 #include "simt/emulator/fibre.h"
 #include "simt/emulator/memory.h"
 #include "simt/emulator/word_access.h"
 
 int64_t emulated_gpu_launches = 0;
+size_t emulated_gpu_shared_bytes = 227 << 10;
+int64_t emulated_gpu_writes = 0, emulated_gpu_lose_at = -1;
 
 namespace simt {
 
@@ -69,6 +72,7 @@ struct block_state {
   struct array {
     std::unique_ptr<char[]> words;
     size_t bytes;
+    const void *declared_at;
   };
   std::vector<array> shared;
 };
@@ -445,13 +449,25 @@ int block_in_grid() { return my_block().index; }
 int blocks_per_grid() { return int(my_block().of->what->blocks); }
 size_t dynamic_shared() { return my_block().of->what->shared; }
 
+/* A launch whose dynamic shared memory alone exceeds 48 KiB asks for all that the device has; another may take 48 KiB in all. What is
+ * declared in a loop is one array on a device. */
+void check_shared(const block_state &b) {
+  constexpr size_t WITHOUT_ASKING = 48 << 10;
+  size_t taken = 0;
+  for (auto a = b.shared.begin(); a != b.shared.end(); ++a)
+    if (std::none_of(b.shared.begin(), a, [&](const auto &earlier) { return earlier.declared_at == a->declared_at; })) taken += a->bytes;
+  const size_t given = dynamic_shared() > WITHOUT_ASKING ? emulated_gpu_shared_bytes : WITHOUT_ASKING;
+  if (taken > given) give_up(std::to_string(taken) + " bytes of shared memory in a block that may take " + std::to_string(given));
+}
+
 /* The k-th array that a lane declares is the block's k-th array. It is filled with a pattern that no kernel expects. */
 void *shared_array(size_t bytes) {
   block_state &b = my_block();
   const size_t k = me().arrays++;
   if (k == b.shared.size()) {
-    b.shared.push_back({std::unique_ptr<char[]>(new char[bytes]), bytes});
+    b.shared.push_back({std::unique_ptr<char[]>(new char[bytes]), bytes, __builtin_return_address(0)});
     memset(b.shared[k].words.get(), 0xA5, bytes);
+    check_shared(b);
   }
   return b.shared[k].words.get();
 }
@@ -472,8 +488,16 @@ uint64_t read(const void *address, word kind, access how) {
   return m.global.read(me().view, my_block().views, (const char *)address, kind, how);
 }
 
+/* A write that others may wait for: neither to shared memory, nor of a word that says that there is no value yet. */
+static bool is_awaited(const void *address, word kind, uint64_t bits, bool add) {
+  for (const block_state::array &a : my_block().shared)
+    if (address >= a.words.get() && address < a.words.get() + a.bytes) return false;
+  return add || bits != (kind == word::f32 || kind == word::i32 ? UINT32_MAX : UINT64_MAX);
+}
+
 void write(void *address, word kind, uint64_t bits, bool add, access how) {
   maybe_preempt();
+  if (is_awaited(address, kind, bits, add) && emulated_gpu_writes++ == emulated_gpu_lose_at) return;
   m.global.write(me().view, my_block().views, (char *)address, kind, bits, add, how);
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "simt/emulator/emulated_gpu.h"
 #include "simt/emulator/memory.h"
 #include "simt/emulator/runtime/cuda_runtime_api.h"
 #include "simt/emulator/simt.h"
@@ -97,8 +98,22 @@ template <typename T> void drop(std::vector<std::unique_ptr<T>> &all, const T *o
 
 } // namespace
 
+bool emulated_gpu_captures;
+
+/* Launches during a capture, which are done all the same. */
+static std::vector<simt::grid> captured;
+
+void emulated_gpu_forget_captured(void) { captured.clear(); }
+
+int emulated_gpu_replay(void) {
+  int error = 0;
+  for (size_t k = 0; k < captured.size() && !error; k++) error = simt::run(captured[k]);
+  return error;
+}
+
 int simt::launch(void *stream, const grid &g) {
   emulated_stream *s = found(stream);
+  if (emulated_gpu_captures) captured.push_back(g);
   if (!s) return run(g);
   emulated_gpu_launches++;
   queue(s, {{}, nullptr, g, false, false});

@@ -197,8 +197,8 @@ Test(simt_block_host, inverses_beyond_the_range_of_the_type) {
 /* The kernels ask for more shared memory than some devices have. */
 Test(simt_block_host, a_device_of_little_shared_memory) {
   for (const size_t bytes : {(96 << 10) - 1, 96 << 10}) {
+    emulated_gpu_shared_bytes = bytes;
     host_case o(&spti_method_block, shape::chain, false);
-    plan_case_set_shared_bytes(o.plan, bytes);
     cr_assert_eq(o.analyse(""), bytes < 96 << 10 ? SPTRSM_ERR_UNSUPPORTED : SPTRSM_OK, "%zu bytes: %s", bytes, sptrsm_last_error());
     if (bytes < 96 << 10) cr_assert(strstr(sptrsm_last_error(), "up to 95 KiB of shared memory, 96 are needed"), "%s", sptrsm_last_error());
   }

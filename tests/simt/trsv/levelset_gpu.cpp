@@ -73,6 +73,29 @@ static void check_deep(const char *variant, shape pattern, uint64_t seed) {
   expect(run_case<double>(c, seed), c, "f64", seed);
 }
 
+/* A run takes what the host holds a device to. Where there is a byte less a chain is refused, which narrow=0 solves. */
+template <typename T> static void on_the_smallest_device(const char *type) {
+  const size_t needed = spti_levelset_gpu_run_shared(dtype_of<T>::value);
+  for (const size_t bytes : {needed, needed - 1})
+    for (const char *variant : {"", "narrow=0"}) {
+      emulated_gpu_shared_bytes = bytes;
+      levelset_case c;
+      c.pattern = shape::chain;
+      c.n = 100;
+      c.variant = variant;
+      const std::string failure = run_case<T>(c, 3);
+      if (bytes == needed || *variant) expect(failure, c, type, 3);
+      else cr_expect(failure.find("use syncfree-csr, or narrow=0") != std::string::npos, "%s: %s", type, failure.c_str());
+    }
+}
+
+Test(simt_levelset_gpu, small_devices) {
+  on_the_smallest_device<float>("f32");
+  on_the_smallest_device<double>("f64");
+  on_the_smallest_device<std::complex<float>>("c64");
+  on_the_smallest_device<std::complex<double>>("c128");
+}
+
 /* Levels of one row each: every row depends on the row before, through many chunks. */
 Test(simt_levelset_gpu, deep) {
   for (const char *variant : {"", "segment=32,dense=0", "segment=96,dense=0"})

@@ -105,10 +105,10 @@ template <typename T> std::string run_plan(sptrsm_plan *plan, spti_view view, co
 template <typename T> std::string run_case(const grid_case &c, uint64_t seed) {
   simt::use(simt::schedule::from_seed(seed));
   const grid_problem<T> system(c, seed);
+  if (c.shared > 0) emulated_gpu_shared_bytes = c.shared;
   sptrsm_plan *plan = plan_case_open(&system.view);
   if (c.told) plan_case_set_stencil(plan, c.stencil.c_str(), c.grid);
   if (c.spin_limit > 0) plan_case_set_spin_limit(plan, c.spin_limit);
-  if (c.shared > 0) plan_case_set_shared_bytes(plan, c.shared);
   std::string failure = run_plan<T>(plan, system.view, c, seed);
   method_case_close(plan);
   if (failure.empty() && emulated_gpu_blocks != 0) failure = std::to_string(emulated_gpu_blocks) + " device blocks left over";
@@ -119,12 +119,15 @@ void expect(const std::string &failure, const grid_case &c, const char *type, ui
   cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
 }
 
-template <typename T> void many_grids(uint64_t first, uint64_t count, const char *type) {
+/* shared: as in grid_case; then cases are of structgrid without parameters. */
+template <typename T> void many_grids(uint64_t first, uint64_t count, const char *type, size_t shared = 0) {
   const seed_range range(first, count);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
     if (left_to_other_builds(seed - range.first)) continue;
     grid_case c;
     c.draw(seed);
+    c.shared = shared;
+    if (shared > 0) c.lines = false, c.variant = "";
     expect(run_case<T>(c, seed), c, type, seed);
   }
 }
@@ -366,12 +369,11 @@ Test(simt_structgrid, stencils_are_recognised) {
 }
 
 static void expect_refusal(const spti_view *view, const char *stencil, int64_t X, int64_t Y, int64_t Z, sptrsm_status status,
-                           const char *says, bool lines = false, const char *variant = "", size_t shared = 0) {
+                           const char *says, bool lines = false, const char *variant = "") {
   const int64_t grid[3] = {X, Y, Z};
   sptrsm_plan *plan = plan_case_open(view);
   simt::use(simt::schedule::from_seed(3));
   plan_case_set_stencil(plan, stencil, grid);
-  if (shared > 0) plan_case_set_shared_bytes(plan, shared);
   cr_expect_eq(method_case_analyse(plan, method_of(lines), variant), status, "%s %s: %s", stencil, says, sptrsm_last_error());
   cr_expect(strstr(sptrsm_last_error(), says), "%s: %s", says, sptrsm_last_error());
   method_case_close(plan);
@@ -403,14 +405,18 @@ Test(simt_structgrid, what_is_no_stencil_is_refused) {
   }
 }
 
-/* A device whose blocks are too small for a tile; lines need no such. */
+/* Blocks that are too small for a tile leave all to pencils, unless tiles are asked for. */
 Test(simt_structgrid, small_devices) {
   const grid_problem<double> system({}, 3);
-  grid_case c;
-  c.lines = true;
-  c.shared = 99 << 10;
-  expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, "this device has 101376", false, "", c.shared);
-  expect(run_case<double>(c, 3), c, "f64", 3);
+  for (const size_t kib : {48, 64, 99, 163}) {
+    emulated_gpu_shared_bytes = kib << 10;
+    const std::string says = "a thread block of this device has up to " + std::to_string(kib << 10) + "; use tasks=pencils";
+    expect_refusal(&system.view, "D3N27", 5, 4, 3, SPTRSM_ERR_UNSUPPORTED, says.c_str(), false, "tasks=tiles");
+    many_grids<float>(1, 4, "f32", kib << 10);
+    many_grids<double>(1, 8, "f64", kib << 10);
+    many_grids<std::complex<float>>(1, 4, "c64", kib << 10);
+    many_grids<std::complex<double>>(1, 4, "c128", kib << 10);
+  }
 }
 
 /* Rows and lines are counted in 32 bits, and a little beyond the last. */

@@ -301,13 +301,16 @@ template <typename T> SPTI_KERNEL(WIDE_THREADS) levelset_gpu_wide_kernel(spti_le
 
 static int64_t blocks_of(int64_t threads) { return (threads + WIDE_THREADS - 1) / WIDE_THREADS; }
 
+template <typename T> constexpr size_t PREPARED_BYTES = 2 * sizeof(prepared_chunk<T>);
+
 } // namespace spti
 
 extern "C" size_t spti_levelset_gpu_run_shared(sptrsm_dtype dtype) {
   using namespace spti;
   size_t bytes = 0;
   dispatch(dtype, [&](auto tag) {
-    bytes = 2 * sizeof(prepared_chunk<typename decltype(tag)::type>);
+    using T = typename decltype(tag)::type;
+    bytes = PREPARED_BYTES<T> + CHUNK * sizeof(T);
     return 0;
   });
   return bytes;
@@ -317,8 +320,7 @@ extern "C" int spti_levelset_gpu_run_launch(const spti_levelset_gpu_run_args *a,
   using namespace spti;
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return SPTI_LAUNCH(levelset_gpu_run_kernel<T>, a->rows.transfer.width, a->feeders + 32, spti_levelset_gpu_run_shared(dtype), stream,
-                       *a);
+    return SPTI_LAUNCH(levelset_gpu_run_kernel<T>, a->rows.transfer.width, a->feeders + 32, PREPARED_BYTES<T>, stream, *a);
   });
 }
 

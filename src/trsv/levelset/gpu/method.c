@@ -132,10 +132,24 @@ static bool takes_blocks(const sptrsm_plan *plan, int32_t levels, const spti_lev
   return levels <= set->block && (hint == 0 || hint >= BLOCK_FROM);
 }
 
+/* Where a run takes more shared memory than a thread block has, few levels take a launch each, and triangles that need runs are refused. */
+static sptrsm_status make_steps_that_fit(const sptrsm_plan *plan, state *s, const spti_levelset_gpu_settings *set,
+                                         const spti_levelset_gpu_survey *found) {
+  const size_t needed = spti_levelset_gpu_run_shared(plan->view.dtype), given = plan->context->shared_bytes;
+  spti_levelset_gpu_settings fitting = *set;
+  if (given < needed && found->levels <= set->block) fitting.narrow = 0;
+  SPTI_TRY(spti_levelset_gpu_schedule_make(&s->schedule, &fitting, found));
+  if (given >= needed || s->schedule.wide == s->schedule.count) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
+                   "levelset: narrow levels of this type need %zu bytes of shared memory, a thread block of this device has up to %zu; use "
+                   "syncfree-csr, or narrow=0",
+                   needed, given);
+}
+
 static sptrsm_status make_steps(const sptrsm_plan *plan, state *s, const spti_gpu_levels *levels, const spti_levelset_gpu_settings *set,
                                 const spti_levelset_gpu_survey *found) {
   s->entries = found->entries[found->levels];
-  SPTI_TRY(spti_levelset_gpu_schedule_make(&s->schedule, set, found));
+  SPTI_TRY(make_steps_that_fit(plan, s, set, found));
   SPTI_TRY(upload_level_starts(plan, s, levels->ptr));
   SPTI_TRY(split_rows(plan, s));
   if (!takes_blocks(plan, levels->count, set)) return SPTRSM_OK;
@@ -163,21 +177,11 @@ static sptrsm_status make_schedule(sptrsm_plan *plan, state *s, const spti_level
   return status;
 }
 
-static sptrsm_status check_shared(const sptrsm_plan *plan) {
-  const size_t needed = spti_levelset_gpu_run_shared(plan->view.dtype), given = plan->context->shared_bytes;
-  if (given >= needed) return SPTRSM_OK;
-  return spti_fail(SPTRSM_ERR_UNSUPPORTED,
-                   "levelset: thread blocks of this device have up to %zu bytes of shared memory, %zu are needed for this type; use "
-                   "syncfree-csr",
-                   given, needed);
-}
-
 static sptrsm_status analyse(sptrsm_plan *plan) {
   state *s;
   const spti_gpu_levels *levels;
   spti_levelset_gpu_settings set;
   SPTI_TRY(spti_levelset_gpu_settings_parse(&set, plan->variant));
-  SPTI_TRY(check_shared(plan));
   SPTI_TRY(spti_host_alloc(&s, 1, sizeof *s, "levelset state"));
   *s = (state){0};
   plan->state = s;

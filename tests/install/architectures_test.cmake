@@ -1,0 +1,60 @@
+# architectures_test.cmake -- for which GPUs kernels are compiled, by a stand-in for nvcc and one for nvidia-smi.
+#   cmake -D MODULE=cmake/SptrsmArchitectures.cmake -D WORK=FOLDER -P architectures_test.cmake
+cmake_minimum_required(VERSION 3.22)
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+function(stand_in name text)
+  file(WRITE ${WORK}/${name} "#!/bin/sh\n${text}\n")
+  file(CHMOD ${WORK}/${name} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+endfunction()
+set(ENV{PATH} "${WORK}:/usr/bin:/bin")
+set(CMAKE_CUDA_COMPILER ${WORK}/nvcc)
+include(${MODULE})
+
+# expect(ASKED WANTED): what is chosen if the user asks for ASKED, or for nothing.
+function(expect asked wanted)
+  unset(CMAKE_CUDA_ARCHITECTURES CACHE)
+  set(CMAKE_CUDA_ARCHITECTURES "${asked}")
+  if(NOT asked)
+    unset(CMAKE_CUDA_ARCHITECTURES)
+  endif()
+  sptrsm_choose_architectures()
+  if(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${wanted}")
+    message(SEND_ERROR "asked for \"${asked}\": chosen ${CMAKE_CUDA_ARCHITECTURES}, not ${wanted}")
+  endif()
+endfunction()
+
+set(ENV{CUDAARCHS} "")
+stand_in(nvcc "for a in 75 80 86 87 88 89 90 100 110 103 120 121; do echo compute_$a; done") # as CUDA 13.0 lists them
+stand_in(nvidia-smi "exit 9")
+set(cuda13 75-real 80-real 90-real 100-real 110-real 120)
+expect("" "${cuda13}")
+expect(all-major "${cuda13}")
+expect(86 86)
+expect("80;90-real" "80;90-real")
+
+stand_in(nvidia-smi "printf '8.9\\n12.0\\n8.9\\n'")
+expect("" "89;120")
+expect(native "89;120")
+expect(all-major "${cuda13}")
+stand_in(nvidia-smi "echo 7.0") # which that nvcc does not know
+expect("" "${cuda13}")
+
+set(ENV{CUDAARCHS} 86) # which CMake reads itself
+expect("" "")
+set(ENV{CUDAARCHS} "")
+stand_in(nvcc "for a in 50 52 53 60 61 62 70 72 75 80 86 87 89 90; do echo compute_$a; done") # as CUDA 12.4 does
+expect("" 70)
+expect(all-major "70-real;80-real;90")
+
+# expect_shared(WANTED CODE ARCHITECTURE...): what is left, and what is compiled by the PTX of 90.
+function(expect_shared wanted wanted_code)
+  sptrsm_share_ptx(others code ${ARGN})
+  if(NOT "${others}" STREQUAL "${wanted}" OR NOT "${code}" STREQUAL "${wanted_code}")
+    message(SEND_ERROR "of ${ARGN}: ${others} and ${code}, not ${wanted} and ${wanted_code}")
+  endif()
+endfunction()
+expect_shared("75-real;80-real" "--generate-code=arch=compute_90,code=[compute_90,sm_90,sm_100,sm_110,sm_120]" ${cuda13})
+expect_shared("" "--generate-code=arch=compute_90,code=[compute_90,sm_90,sm_120]" 90 120-real)
+expect_shared("70-real;80-real;90" "" 70-real 80-real 90)
+expect_shared("80;90a;100-virtual;120" "" 80 90a 100-virtual 120)
