@@ -30,7 +30,8 @@ static solve_case case_of(uint64_t seed, bool within_a_block) {
 }
 
 /* Values as flags: syncfree-csr solves a chain three times with one workspace, the last time in the work block of the first, with other
- * right-hand sides, one of which has the bits of the sentinel. Returns an empty string if the rows before that one are right and all rows from it on are NaN. */
+ * right-hand sides, one of which has the bits of the sentinel. Returns an empty string if the rows before that one are right and all rows
+ * from it on are NaN. */
 static std::string run_values(uint64_t seed) {
   const int32_t n = 33, marked = 20;
   const problem<double> system(shape::chain, n, true, false, true, false, seed); /* columns of a backward system: rows of a forward one */
