@@ -120,13 +120,17 @@ SPTI_DEVICE void multiply_tiles(block_sums<complex_t<R>, Tiles> &sums, const blo
 /* One plane of a fragment as A operands of mma. */
 struct split_plane {
   float high[4], low[4];
-  template <typename R> SPTI_DEVICE split_plane(const R (&part)[4], float sign) {
+  template <typename R> SPTI_DEVICE explicit split_plane(const R (&part)[4]) {
 #pragma unroll
     for (int e = 0; e < 4; e++) {
-      const two_terms w = word_of(sign * float(part[e]));
+      const two_terms w = word_of(float(part[e]));
       high[e] = w.high;
       low[e] = cut_tf32(w.low);
     }
+  }
+  SPTI_DEVICE void negate() {
+#pragma unroll
+    for (int e = 0; e < 4; e++) high[e] = -high[e], low[e] = -low[e];
   }
 };
 
@@ -148,12 +152,14 @@ SPTI_DEVICE void multiply_tiles(block_sums<T, Tiles, float> &sums, const block_f
   const two_terms *b = x + lane() % 4 * row + lane() / 4 * PLANES;
 #pragma unroll
   for (int i = 0; i < Count; i++, b += SPTI_BLOCK_STEP * row) {
-    const split_plane re(f[i].part[0], 1);
+    const split_plane re(f[i].part[0]);
     multiply_plane(sums, 0, re, b, row);
     if constexpr (PLANES == 2) {
       multiply_plane(sums, 1, re, b + 1, row);
-      multiply_plane(sums, 0, split_plane(f[i].part[1], -1), b + 1, row);
-      multiply_plane(sums, 1, split_plane(f[i].part[1], 1), b, row);
+      split_plane im(f[i].part[1]);
+      multiply_plane(sums, 1, im, b, row);
+      im.negate();
+      multiply_plane(sums, 0, im, b + 1, row);
     }
   }
 }
