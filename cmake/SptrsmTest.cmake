@@ -6,6 +6,19 @@ elseif(SPTRSM_SANITIZE OR SPTRSM_TSAN OR SPTRSM_COVERAGE)
   set(SPTRSM_TEST_SLOWNESS 3)
 endif()
 
+# sptrsm_leave_out(target label...): the target is built only on request if one of the labels is that of tests to leave out.
+function(sptrsm_leave_out target)
+  if("${SPTRSM_LEAVE_OUT_TESTS}" IN_LIST ARGN)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# Options of a target that only tests: it is compiled quickly, since -O3 would take many times as long.
+function(sptrsm_test_options target)
+  sptrsm_target_options(${target})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 # sptrsm_add_test(name SOURCES a.c ... [LIBRARIES ...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT ...] [DEFINITIONS ...])
 # A Criterion program that is one ctest test. Links the static library, so tests see hidden symbols.
 function(sptrsm_add_test name)
@@ -15,9 +28,9 @@ function(sptrsm_add_test name)
   endif()
   math(EXPR T_TIMEOUT "${SPTRSM_TEST_SLOWNESS} * ${T_TIMEOUT}")
   add_executable(test_${name} ${T_SOURCES})
-  sptrsm_target_options(test_${name})
+  sptrsm_test_options(test_${name})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests ${CRITERION_INCLUDE_DIR})
-  target_link_libraries(test_${name} PRIVATE sptrsm_static ${T_LIBRARIES} ${CRITERION_LIBRARY} Threads::Threads m)
+  target_link_libraries(test_${name} PRIVATE test_support sptrsm_static ${T_LIBRARIES} ${CRITERION_LIBRARY} Threads::Threads m)
   target_compile_definitions(test_${name} PRIVATE _GNU_SOURCE SPTRSM_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
     SPTRSM_DATA="${PROJECT_SOURCE_DIR}/data" ${T_DEFINITIONS})
   if("gpu" IN_LIST T_LABELS) # one process at a time: a device that changes between processes is many times slower
@@ -29,6 +42,7 @@ function(sptrsm_add_test name)
   endif()
   # Criterion runs each case in a process of its own, and does not look at the exit code with which LeakSanitizer ends it.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} SKIP_RETURN_CODE 77 FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
+  sptrsm_leave_out(test_${name} ${T_LABELS})
   if(T_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${T_LABELS}")
   endif()

@@ -91,7 +91,7 @@ run_tests() { ctest --test-dir "$1" --output-on-failure --parallel "$JOBS" "${@:
 
 mkdir -p build
 check "rules of the sources" scripts/check-rules.sh
-build build/test "${cuda[@]}"
+build build/test "${cuda[@]}" "-DSPTRSM_LEAVE_OUT_TESTS=${all:+sanitized}"
 check "tests of build/test" run_tests build/test ${all:+--label-exclude '^sanitized$'} # with --all these run below
 check "rules of the build" scripts/check-rules.sh --build build/test
 if [[ $all ]]; then
@@ -100,7 +100,8 @@ if [[ $all ]]; then
   check "ABI" scripts/check-abi.sh
   check "site, with the API pages" scripts/site.sh
   wait_beside
-  build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF
+  build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF \
+    -DSPTRSM_LEAVE_OUT_TESTS=nightly_sanitized
   check "tests of build/test-asan" run_tests build/test-asan --label-exclude nightly_sanitized
   check "fuzz targets" scripts/fuzz.sh --runs 1000
   check "static analysis" scripts/check-tidy.sh build/test

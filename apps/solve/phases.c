@@ -15,7 +15,7 @@ static int check_report(const settings *s, const char *option, const char *path,
 }
 
 int check_outputs(settings *s) {
-  const char *read[6] = {s->problem.factors, s->schur ? s->schur : s->problem.rhs};
+  const char *read[5] = {s->problem.factors, s->schur ? s->schur : s->problem.rhs};
   int count = 2;
   if (s->schur_rows) read[count++] = s->schur_rows;
   if (s->rows && row_list_is_file(s->rows)) read[count++] = s->rows;

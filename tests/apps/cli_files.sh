@@ -26,6 +26,8 @@ test_outputs() {
   rejects 2 "the output is the input s.h5" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json s.h5
   rejects 2 "is the output of the solution too" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json x.h5
   rejects 2 "is the output of the solution too" sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --json "$PWD/./x.h5"
+  echo plan >p
+  rejects 2 "the output is the input p" sptrsm-solve s.h5 s_rhs.h5 -o p --force --rows rows.h5 --mask mask.h5 --plan p # as many as there can be
   same s.h5 copy.h5
   same s_rhs.h5 copy_rhs.h5
   rejects 5 "there is no folder none; make it first" sptrsm-solve s.h5 s_rhs.h5 -o none/x.h5

@@ -359,8 +359,11 @@ test_stream_signals() {
   code 143
   warns "sptrsm-solve: interrupted; x.h5.part is kept, --resume continues it"
   same x.h5 old
-  run sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --method serial --verify --cols 0:700 --resume --json report
+  stopped thread 1 --device cpu --threads 1 --stream=2 --cols 0:700 --resume --json report
+  sleep 2.1 # nothing is shown before
+  goes_on CONT
   code 0
+  warns "sptrsm-solve: streaming: 100 %, 700 of 700 columns"
   warns "x.h5.part: resumed with "
   check; [ "$(field report stream resumed)" -gt 0 ] || fail "nothing was resumed"
   no_parts

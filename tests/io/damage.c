@@ -1,8 +1,8 @@
-/* damage.c -- damaged files of all forms: damage COUNT [SEED] prints what the library made of them.
+/* damage.c -- damaged files of all forms: damage COUNT [SEED [SECONDS]] prints what the library made of them.
  *
  * A case takes one of the fixtures of tests/data, changes bits, cuts it, swaps two blocks or gives it the begin of another file. A child
  * process lists it, loads an object of it beside one of a sound file, and solves. Another child reads the damaged file in a plain way: what
- * was loaded must be what stands there. Everything follows from SEED and the number of the case.
+ * was loaded must be what stands there. Everything follows from SEED and the number of the case; after SECONDS no other case begins.
  *
  * Exit code 1 if there was a crash, a call that computed for more than 20 s (the library gives up after 10 s) or lasted ten minutes, more
  * than 500 MB of memory, a sound file that was blamed, or numbers that differ from those in the file. The last such file of each kind is
@@ -381,23 +381,25 @@ static void run_case(int number) {
 
 int main(int argc, char **argv) {
   const long count = argc > 1 ? strtol(argv[1], NULL, 10) : 0, seed = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
+  const time_t end = argc > 3 ? time(NULL) + strtol(argv[3], NULL, 10) : 0;
   long bad = 0;
+  int number = 0;
   sigset_t ended;
-  if (count < 1) return fprintf(stderr, "usage: damage COUNT [SEED]\n"), 2;
+  if (count < 1) return fprintf(stderr, "usage: damage COUNT [SEED [SECONDS]]\n"), 2;
   sigemptyset(&ended);
   sigaddset(&ended, SIGCHLD);
   sigprocmask(SIG_BLOCK, &ended, NULL);
   snprintf(folder, sizeof folder, "%s", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
   snprintf(damaged, sizeof damaged, "%s/sptrsm_damaged_%ld", folder, (long)getpid());
   told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  for (int number = 0; number < count; number++) {
+  for (; number < count && (end == 0 || time(NULL) < end); number++) {
     state = 0x9e3779b97f4a7c15u * (uint64_t)(number + 1) ^ (uint64_t)seed << 32;
     for (int k = 0; k < 8; k++) draw(2);
     run_case(number);
   }
   remove(damaged);
-  printf("%ld damaged files: %ld loaded, %ld of them not judged since the plain reading ended early; in HDF5 %ld crashes, %ld loops;",
-         count, loaded, unjudged, crashes, loops);
+  printf("%d damaged files: %ld loaded, %ld of them not judged since the plain reading ended early; in HDF5 %ld crashes, %ld loops;",
+         number, loaded, unjudged, crashes, loops);
   for (int k = 0; k < KINDS; k++) bad += found[k], printf(" %s %ld%s", kinds[k], found[k], k + 1 < KINDS ? "," : "\n");
   return bad > 0;
 }

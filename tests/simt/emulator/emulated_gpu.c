@@ -1,5 +1,6 @@
 /* emulated_gpu.c -- core/context/gpu.h on the emulator, for tests of host code: device memory is host memory of exactly the requested size,
- * and kernels are finished when their launcher returns. emulated_gpu_fail_at counts allocations down; the one at 0 fails. */
+ * and kernels are finished when their launcher returns. emulated_gpu_fail_at counts allocations down, and
+ * emulated_gpu_fail_copy_at copies between host and device; the one at 0 fails. */
 #include "simt/emulator/emulated_gpu.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "core/context/gpu_copies.h"
 #include "core/context/gpu_graph.h"
 
-int emulated_gpu_fail_at = -1, emulated_gpu_blocks = 0;
+int emulated_gpu_fail_at = -1, emulated_gpu_fail_copy_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;
 size_t emulated_gpu_latest_bytes, emulated_gpu_total, emulated_gpu_moved, emulated_gpu_most;
 int emulated_gpu_current, emulated_gpu_strays;
@@ -121,12 +122,20 @@ void spti_gpu_free(const sptrsm_context *context, void *memory) {
   free(memory);
 }
 
+static sptrsm_status fail_copy(void) {
+  if (emulated_gpu_fail_copy_at < 0 || emulated_gpu_fail_copy_at-- > 0) return SPTRSM_OK;
+  return spti_fail(SPTRSM_ERR_DEVICE, "emulator: a copy fails");
+}
+
 sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t row_bytes,
                             size_t rows, spti_direction direction) {
   enter(context);
   if (direction != SPTI_ON_DEVICE && row_bytes > 0 && rows > 0)
     SPTI_TRY(spti_gpu_refuse_capture(context, "copies between host and device"));
-  if (direction != SPTI_ON_DEVICE) emulated_gpu_moved += row_bytes * rows;
+  if (direction != SPTI_ON_DEVICE) {
+    SPTI_TRY(fail_copy());
+    emulated_gpu_moved += row_bytes * rows;
+  }
   for (size_t r = 0; r < rows; r++) memcpy((char *)to + r * to_pitch, (const char *)from + r * from_pitch, row_bytes);
   return SPTRSM_OK;
 }
@@ -134,6 +143,7 @@ sptrsm_status spti_gpu_copy(const sptrsm_context *context, void *to, size_t to_p
 sptrsm_status spti_gpu_send(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   if (sent_count == sizeof sent / sizeof *sent) finish_sent();
   emulated_gpu_strays += emulated_gpu_current != context->device;
+  SPTI_TRY(fail_copy());
   emulated_gpu_moved += bytes;
   sent[sent_count].to = to, sent[sent_count].from = from, sent[sent_count].bytes = bytes;
   sent_count += bytes > 0;
@@ -171,6 +181,7 @@ sptrsm_status spti_gpu_copies_begin(const spti_gpu_copies *c, const sptrsm_conte
 
 sptrsm_status spti_gpu_copy_in(spti_gpu_copies *c, const sptrsm_context *context, int slot, const spti_gpu_pitched *copy) {
   enter(context);
+  SPTI_TRY(fail_copy());
   finish_out(c, slot);
   copy_lines(copy);
   return SPTRSM_OK;
@@ -183,6 +194,7 @@ sptrsm_status spti_gpu_copies_done(const spti_gpu_copies *c, const sptrsm_contex
 }
 
 sptrsm_status spti_gpu_copy_out(spti_gpu_copies *c, int slot, const spti_gpu_pitched *copy) {
+  SPTI_TRY(fail_copy());
   c->out[slot] = *copy;
   return SPTRSM_OK;
 }
@@ -205,6 +217,7 @@ sptrsm_status spti_gpu_copy_peer(const sptrsm_context *to_context, void *to, con
 sptrsm_status spti_gpu_fetch(const sptrsm_context *context, void *to, const void *from, size_t bytes) {
   const bool small = bytes <= SPTI_PINNED_WORDS * sizeof *context->pinned;
   SPTI_TRY(spti_gpu_refuse_capture(context, "results of an analysis"));
+  SPTI_TRY(fail_copy());
   emulated_gpu_moved += bytes;
   memset(context->pinned, 0xa5, SPTI_PINNED_WORDS * sizeof *context->pinned);
   memcpy(small ? context->pinned : to, from, bytes);

@@ -14,9 +14,10 @@ enum { EMULATED_GPU_FP32_LANES = 2 };
 /* Shared memory that a thread block may have. A launch that takes more fails; contexts are told when they are made. */
 extern size_t emulated_gpu_shared_bytes; /* that of an H200, unless a test sets it */
 
-extern int emulated_gpu_fail_at;  /* the number of allocations until one fails; -1: none fails */
-extern int emulated_gpu_blocks;   /* allocations that are not freed */
-extern void *emulated_gpu_latest; /* the latest allocation and its size */
+extern int emulated_gpu_fail_at;      /* the number of allocations until one fails; -1: none fails */
+extern int emulated_gpu_fail_copy_at; /* the same of copies between host and device */
+extern int emulated_gpu_blocks;       /* allocations that are not freed */
+extern void *emulated_gpu_latest;     /* the latest allocation and its size */
 extern size_t emulated_gpu_latest_bytes;
 extern size_t emulated_gpu_total;  /* bytes of all allocations so far, including freed ones */
 extern size_t emulated_gpu_most;   /* the most that a context with a memory limit used; a test sets it back */

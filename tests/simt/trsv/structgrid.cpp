@@ -139,17 +139,18 @@ Test(simt_structgrid, f32) { many_grids<float>(1001, 6, "f32"); }
 Test(simt_structgrid, c64) { many_grids<std::complex<float>>(2001, 6, "c64"); }
 Test(simt_structgrid, c128) { many_grids<std::complex<double>>(3001, 6, "c128"); }
 
-/* As much as may be kept, of systems that are so small that it is billions of tiles. */
-Test(simt_structgrid, more_is_kept_than_there_is) {
-  for (int X = 1; X <= 3; X++) {
-    grid_case c;
-    c.variant = "tasks=pencils,kept=1048576";
-    c.grid[0] = X, c.grid[1] = c.grid[2] = 1;
-    c.width = 3;
-    c.in_place = true;
-    const std::string failure = run_case<double>(c, uint64_t(X));
-    cr_expect(failure.empty(), "%s: %s", c.name().c_str(), failure.c_str());
-  }
+/* Systems of one to three rows, and by pencils with as much kept as may be, which is billions of tiles. */
+Test(simt_structgrid, few_rows) {
+  for (const char *variant : {"tasks=pencils,kept=1048576", "tasks=tiles"})
+    for (int X = 1; X <= 3; X++) {
+      grid_case c;
+      c.variant = variant;
+      c.grid[0] = X, c.grid[1] = c.grid[2] = 1;
+      c.width = 3;
+      c.in_place = true;
+      const std::string failure = run_case<double>(c, uint64_t(X));
+      cr_expect(failure.empty(), "%s: %s", c.name().c_str(), failure.c_str());
+    }
 }
 
 /* The same bits for a right-hand side alone and among others, whatever the layout and the number of warps. */
