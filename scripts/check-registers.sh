@@ -15,7 +15,7 @@ esac
 find_nvcc || { echo "skipped: no nvcc"; exit 0; }
 
 table=scripts/registers.txt
-files=(src/trsm/block/gpu/{f64,c128}.cu src/trsm/gather/f64.cu src/trsm/syncfree_csc/kernels.cu src/trsv/levelset/gpu/kernels.cu
+files=(src/trsm/block/gpu/{f32,f64,c64,c128}.cu src/trsm/gather/f64.cu src/trsm/syncfree_csc/kernels.cu src/trsv/levelset/gpu/kernels.cu
   src/trsv/recblock/syncfree_kernels.cu src/trsv/structgrid/{pencils,tiles}/f64.cu src/trsv/syncfree_csr/packed_kernels.cu
   src/trsv/tiles/levelset/kernels.cu)
 architectures=(75 80 90 100 120)
