@@ -15,7 +15,8 @@ function(sptrsm_known_architectures out)
   set(${out} ${known} PARENT_SCOPE)
 endfunction()
 
-# The least of them, whose code later ones of its generation run, and the first of each generation.
+# The oldest known architecture, and the first of each later generation: all GPUs of a generation run its code. All but the last end in
+# -real, that is, without PTX.
 function(sptrsm_major_architectures out)
   sptrsm_known_architectures(known)
   if(NOT known)
@@ -33,7 +34,7 @@ function(sptrsm_major_architectures out)
   set(${out} ${major} ${last} PARENT_SCOPE)
 endfunction()
 
-# Those of the GPUs of this machine that nvcc knows; nothing where there are none.
+# Architectures of this machine's GPUs that nvcc knows; empty if there are none.
 function(sptrsm_visible_architectures out)
   sptrsm_known_architectures(known)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader OUTPUT_VARIABLE listed ERROR_QUIET RESULT_VARIABLE failed)
@@ -50,10 +51,13 @@ function(sptrsm_visible_architectures out)
   set(${out} ${visible} PARENT_SCOPE)
 endfunction()
 
-# Sets CMAKE_CUDA_ARCHITECTURES where neither the user nor a parent project has, in the cache, so that configuring again on a machine with
-# other GPUs changes nothing; and writes all-major and native as numbers.
+# If neither the user nor a parent project has set CMAKE_CUDA_ARCHITECTURES, nor the environment CUDAARCHS, stores a choice in the cache, so
+# that configuring again beside other GPUs keeps it. Replaces all-major and native by numbers.
 macro(sptrsm_choose_architectures)
-  set(sptrsm_asked "${CMAKE_CUDA_ARCHITECTURES}$ENV{CUDAARCHS}")
+  set(sptrsm_asked "${CMAKE_CUDA_ARCHITECTURES}")
+  if(NOT sptrsm_asked)
+    set(sptrsm_asked "$ENV{CUDAARCHS}")
+  endif()
   if(NOT sptrsm_asked)
     sptrsm_visible_architectures(sptrsm_chosen)
     if(NOT sptrsm_chosen)
@@ -70,9 +74,8 @@ macro(sptrsm_choose_architectures)
   endif()
 endmacro()
 
-# From 90 on the kernels use the same features (core/device/device.cuh). Where several of these architectures are wanted, the sources are
-# compiled to PTX once, which becomes the code of each of them: *others are the rest of ARGN, and *code is the argument of nvcc for these, or
-# nothing.
+# From 90 on the kernels use the same features (core/device/device.cuh). If ARGN has several of these architectures, nvcc compiles to PTX once
+# and makes the code of each from it: `code` becomes nvcc's option for them, or nothing, and `others` the rest of ARGN.
 function(sptrsm_share_ptx others code)
   set(later ${ARGN})
   list(FILTER later INCLUDE REGEX "^(9[0-9]|[0-9][0-9][0-9])(-real)?$")
@@ -81,9 +84,15 @@ function(sptrsm_share_ptx others code)
   set(argument)
   if(count GREATER 1)
     list(REMOVE_ITEM rest ${later})
+    set(ptx ${later})
+    list(FILTER ptx EXCLUDE REGEX "-real$")
     list(TRANSFORM later REPLACE "-real" "")
-    list(JOIN later ",sm_" later)
-    set(argument "--generate-code=arch=compute_90,code=[compute_90,sm_${later}]")
+    list(TRANSFORM later PREPEND "sm_")
+    if(ptx)
+      list(PREPEND later compute_90)
+    endif()
+    list(JOIN later "," later)
+    set(argument "--generate-code=arch=compute_90,code=[${later}]")
   endif()
   set(${others} "${rest}" PARENT_SCOPE)
   set(${code} "${argument}" PARENT_SCOPE)

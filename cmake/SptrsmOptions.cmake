@@ -20,11 +20,11 @@ if(NOT SPTRSM_CUDA STREQUAL "OFF")
     include(SptrsmArchitectures)
     sptrsm_choose_architectures()
     enable_language(CUDA)
-    list(JOIN CMAKE_CUDA_ARCHITECTURES " " SPTRSM_CUDA_CODE) # for the message that a device is none of them
+    list(JOIN CMAKE_CUDA_ARCHITECTURES " " SPTRSM_CUDA_CODE) # for the error that a device is of another architecture
     string(REGEX REPLACE "-(real|virtual)" "" SPTRSM_CUDA_CODE "${SPTRSM_CUDA_CODE}")
     message(STATUS "sptrsm: GPU architectures: ${SPTRSM_CUDA_CODE}")
     sptrsm_share_ptx(sptrsm_others sptrsm_shared ${CMAKE_CUDA_ARCHITECTURES})
-    if(sptrsm_shared)
+    if(sptrsm_shared AND CMAKE_CUDA_COMPILER_ID STREQUAL "NVIDIA")
       add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:${sptrsm_shared}>)
       set(CMAKE_CUDA_ARCHITECTURES ${sptrsm_others})
       if(NOT sptrsm_others)

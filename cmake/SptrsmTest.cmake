@@ -6,14 +6,14 @@ elseif(SPTRSM_SANITIZE OR SPTRSM_TSAN OR SPTRSM_COVERAGE)
   set(SPTRSM_TEST_SLOWNESS 3)
 endif()
 
-# sptrsm_leave_out(target label...): the target is built only on request if one of the labels is that of tests to leave out.
+# sptrsm_leave_out(target label...): if one of the labels is SPTRSM_LEAVE_OUT_TESTS, the target is built only on request.
 function(sptrsm_leave_out target)
   if("${SPTRSM_LEAVE_OUT_TESTS}" IN_LIST ARGN)
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
 
-# Options of a target that only tests: it is compiled quickly, since -O3 would take many times as long.
+# Options of a target that is only for tests: -O1, which compiles faster than -O3.
 function(sptrsm_test_options target)
   sptrsm_target_options(${target})
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)

@@ -42,6 +42,7 @@ expect("" "${cuda13}")
 
 set(ENV{CUDAARCHS} 86) # which CMake reads itself
 expect("" "")
+expect(all-major "${cuda13}") # the option outweighs it
 set(ENV{CUDAARCHS} "")
 stand_in(nvcc "for a in 50 52 53 60 61 62 70 72 75 80 86 87 89 90; do echo compute_$a; done") # as CUDA 12.4 does
 expect("" 70)
@@ -56,5 +57,6 @@ function(expect_shared wanted wanted_code)
 endfunction()
 expect_shared("75-real;80-real" "--generate-code=arch=compute_90,code=[compute_90,sm_90,sm_100,sm_110,sm_120]" ${cuda13})
 expect_shared("" "--generate-code=arch=compute_90,code=[compute_90,sm_90,sm_120]" 90 120-real)
+expect_shared("" "--generate-code=arch=compute_90,code=[sm_90,sm_100]" 90-real 100-real)
 expect_shared("70-real;80-real;90" "" 70-real 80-real 90)
 expect_shared("80;90a;100-virtual;120" "" 80 90a 100-virtual 120)

@@ -30,8 +30,8 @@ sptrsm_status spti_gpu_tell(sptrsm_context *context, int64_t *told) {
   *told = noted;
   return lost(
       atomic_load(&context->lost_row),
-      "solutions that were queued on the context and not waited for are not valid; before replays of a graph go on, solve once outside "
-      "of the graph");
+      "solutions that were queued on the context and not waited for are not valid; before replaying a graph, solve once with its workspace "
+      "outside of it");
 }
 
 sptrsm_status spti_gpu_sync(const sptrsm_context *context) {

@@ -96,8 +96,14 @@ void spti_two_blocks_free(void *work, const sptrsm_plan *plan) {
 }
 
 sptrsm_status spti_two_blocks_ready(spti_syncfree *out, spti_two_blocks *w, const sptrsm_plan *plan, int32_t width) {
-  if (w->shares_work) w->ld = ld_of(width);
-  if (w->shares_work || w->losses != plan->context->losses) SPTI_TRY(make_whole(w, plan));
+  if (w->shares_work) {
+    w->ld = ld_of(width);
+    SPTI_TRY(make_whole(w, plan));
+  } else if (w->losses != plan->context->losses) {
+    SPTI_TRY(spti_gpu_refuse_capture_but(plan->context, "a solve after a lost dependency",
+                                         "solve once with this workspace before the capture begins"));
+    SPTI_TRY(make_whole(w, plan));
+  }
   *out = spti_gpu_syncfree(plan->context, control_of(w, plan));
   return SPTRSM_OK;
 }

@@ -32,7 +32,7 @@ SPTI_DEVICE int32_t draw_ticket_behind(const spti_syncfree &s, int32_t first) {
   return fetch_add(s.control + SPTI_SYNCFREE_TICKET, 1) - first;
 }
 
-/* The columns of the work block that the present solve does not use which hold values. */
+/* How many columns of the other work block hold values. `word`: from draw_ticket. */
 SPTI_DEVICE int32_t dirty_of_other(const spti_syncfree &s, int32_t word) {
   return load_relaxed(s.control + SPTI_TWO_BLOCKS_DIRTY + !(word < 0));
 }

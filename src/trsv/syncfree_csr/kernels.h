@@ -88,7 +88,7 @@ typedef struct {
   spti_transfer transfer; /* one launch solves all its right-hand sides */
   void *work; /* two work blocks that refill each other; in each the value of place or row i for right-hand side k is at k * stride + i, and
                * sums of segments from place n on */
-  int64_t stride, block_size; /* values from a right-hand side to the next one, and of a block */
+  int64_t stride, block_size; /* values from one right-hand side to the next; values of one work block */
   int32_t block_warps;        /* warps per thread block, 1 to SPTI_CSR_MAX_WARPS */
   spti_syncfree sync;
 } spti_syncfree_csr_args;

@@ -36,8 +36,10 @@ typedef struct {
   double search_seconds;
 } state;
 
-/* A launch takes as many right-hand sides as have room for their values in this much memory, at least one. */
-static const int64_t WORK_BYTES = (int64_t)32 << 20;
+/* Bytes of one of the two work blocks: a launch takes as many right-hand sides as have room for their values in it, at least one. */
+#ifndef SPTI_CSR_WORK_BYTES
+#define SPTI_CSR_WORK_BYTES ((int64_t)32 << 20)
+#endif
 
 /* ---- packing ---- */
 
@@ -158,7 +160,7 @@ static int64_t stride_of(const sptrsm_plan *plan) {
 /* The number of right-hand sides that one launch solves. */
 static int32_t columns_of(const sptrsm_plan *plan, int32_t panel) {
   const int64_t stride = stride_of(plan), bytes = (int64_t)sptrsm_dtype_bytes(plan->view.dtype);
-  const int64_t fit = stride > 0 ? WORK_BYTES / (stride * bytes) : panel;
+  const int64_t fit = stride > 0 ? SPTI_CSR_WORK_BYTES / (stride * bytes) : panel;
   return fit < 1 ? 1 : fit < panel ? (int32_t)fit : panel;
 }
 
@@ -252,7 +254,7 @@ static const double SEARCH_SECONDS = 2;
 static sptrsm_status try_candidates(sptrsm_plan *plan, state *st, const spti_gpu_levels *levels, void *B, void *X) {
   const double start = spti_seconds();
   spti_csr_settings best = st->set;
-  double least = 0, seconds;
+  double least = 0, seconds = 0;
   for (int c = 0; spti_csr_candidate(&st->set, c) && spti_seconds() - start < SEARCH_SECONDS; c++) {
     SPTI_TRY(build(plan, st, levels));
     SPTI_TRY(time_solve(&seconds, plan, B, X));

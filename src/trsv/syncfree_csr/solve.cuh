@@ -15,8 +15,8 @@
 
 namespace spti {
 
-/* The number of a thread block and the work blocks of its solve: value i of right-hand side k is at k * stride + i. All threads of the
- * block must make it, once. */
+/* The number of a thread block and the work blocks of its solve: value i of right-hand side k is at k * stride + i. Has a barrier:
+ * all threads of the block construct it, once. */
 template <typename T> struct drawn_block {
   int64_t number;
   two_blocks<T> work;

@@ -120,7 +120,7 @@ static sptrsm_info chosen(const test_system *system, int kib, const sptrsm_optio
   return info;
 }
 
-/* levelset's are few levels on every device, and a chain where its runs fit and block does not: then 64 KiB do, but for complex double. */
+/* auto takes levelset for few levels, and for a chain on 64 KiB, where block does not fit; not in complex double, whose runs do not fit. */
 Test(small_devices, auto_goes_on) {
   static const test_pattern patterns[] = {TEST_DIAGONAL, TEST_LAYERED, TEST_CHAIN, TEST_TREE};
   for (size_t at = 0; at < sizeof patterns / sizeof *patterns; at++)

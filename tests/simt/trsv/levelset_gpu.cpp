@@ -73,7 +73,7 @@ static void check_deep(const char *variant, shape pattern, uint64_t seed) {
   expect(run_case<double>(c, seed), c, "f64", seed);
 }
 
-/* A run takes what the host holds a device to. Where there is a byte less a chain is refused, which narrow=0 solves. */
+/* A device with just the bytes that the host demands solves a chain. With a byte less it is refused, except with narrow=0. */
 template <typename T> static void on_the_smallest_device(const char *type) {
   const size_t needed = spti_levelset_gpu_run_shared(dtype_of<T>::value);
   for (const size_t bytes : {needed, needed - 1})

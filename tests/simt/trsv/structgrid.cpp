@@ -119,7 +119,7 @@ void expect(const std::string &failure, const grid_case &c, const char *type, ui
   cr_assert(failure.empty(), "%s; %s, %s; replay with SIMT_SEED=%llu", failure.c_str(), type, c.name().c_str(), (unsigned long long)seed);
 }
 
-/* shared: as in grid_case; then cases are of structgrid without parameters. */
+/* shared: as in grid_case; if set, structgrid runs without parameters. */
 template <typename T> void many_grids(uint64_t first, uint64_t count, const char *type, size_t shared = 0) {
   const seed_range range(first, count);
   for (uint64_t seed = range.first; seed <= range.last; seed++) {
@@ -139,7 +139,7 @@ Test(simt_structgrid, f32) { many_grids<float>(1001, 6, "f32"); }
 Test(simt_structgrid, c64) { many_grids<std::complex<float>>(2001, 6, "c64"); }
 Test(simt_structgrid, c128) { many_grids<std::complex<double>>(3001, 6, "c128"); }
 
-/* Systems of one to three rows, and by pencils with as much kept as may be, which is billions of tiles. */
+/* Systems of one to three rows: by tiles, and by pencils with the largest kept=, room for billions of tiles. */
 Test(simt_structgrid, few_rows) {
   for (const char *variant : {"tasks=pencils,kept=1048576", "tasks=tiles"})
     for (int X = 1; X <= 3; X++) {
