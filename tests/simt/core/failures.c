@@ -91,7 +91,7 @@ static void work_with_schur(void) {
   sptrsm_schur_request_init(&request);
   request.B = request.C = &columns;
   sptrsm_options_init(&o);
-  o.method = "gather"; /* auto takes another method where one lacks memory */
+  o.method = "gather"; /* auto would hide a failed allocation by another method */
   STEP(sptrsm_direct_create(&direct, context, &set.f, &o));
   STEP(sptrsm_schur_create(&schur, direct, &request));
   S.data = X[0];
@@ -163,7 +163,7 @@ static void work_at(void (*work)(void)) {
   cr_assert_eq(emulated_gpu_blocks, 0, "%d device blocks left over", emulated_gpu_blocks);
 }
 
-/* Lets the thing that is counted fail at each count, or where SIMT_ALL is not set at one in `share`. */
+/* Fails at each count of `countdown`, or without SIMT_ALL at every `share`-th one. */
 static void sweep(const char *what, int share, void (*work)(void), int *countdown, sptrsm_status expected) {
   static double first_X[4][LENGTH], first_errors[LENGTH];
   const int step = getenv("SIMT_ALL") ? 1 : share;
@@ -201,7 +201,7 @@ Test(simt_failures, refinement) {
   }
 }
 
-/* But for structgrid, which solves no triangle without a grid, and for NVIDIA's. */
+/* All methods but structgrid, which needs a grid, and cuSPARSE, which is not emulated. */
 Test(simt_failures, methods) {
   int found = 0;
   for (int k = 0; k < sptrsm_method_count(); k++) {

@@ -10,7 +10,7 @@
 #include "support/conformance_subjects.h"
 #include "support/oracle.h"
 
-/* Compute capability 7.5 has 64 KiB, 8.6, 8.9 and 12.0 have 99, 8.0 has 163; 48 is what no launch needs to ask for. */
+/* Compute capability 7.5 has 64 KiB, 8.6, 8.9 and 12.0 have 99, 8.0 has 163; a launch may take 48 without asking. */
 static const int sizes[] = {48, 64, 99, 163};
 enum { SIZES = sizeof sizes / sizeof *sizes, ORDER = 49 };
 

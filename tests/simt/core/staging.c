@@ -10,7 +10,7 @@
 
 enum { ORDER = 50, PANEL = 4, SLOTS = 3, WIDEST = 41, PANEL_OF_PARTS = 20 /* which pass by 8 columns or 20 rows */ };
 
-/* Three slots; one, since the workspace may take no more than it says; or parts of a panel, since the context has a limit. */
+/* FREE: three slots. LIMITED: one, by options.memory_limit. IN_PARTS: parts of a panel, by the limit of the context. */
 typedef enum { FREE, LIMITED, IN_PARTS } mode;
 
 typedef struct {
@@ -127,7 +127,7 @@ Test(staging, parts_of_a_panel) {
   for (int dtype = 0; dtype < 4; dtype++) check_limited("block", (sptrsm_dtype)dtype, IN_PARTS);
 }
 
-/* The first staging memory, and a larger one in place of that. */
+/* Fails to make staging memory, or to enlarge it. */
 Test(staging, failing_allocations) {
   for (int m = 0; m < METHODS; m++)
     for (int with_panel = 0; with_panel < 2; with_panel++) {

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 /* The emulated device: few lanes, so that recblock's rule for its depth splits small triangles, too. */
 enum { EMULATED_GPU_FP32_LANES = 2 };
-/* Shared memory that a thread block may have. A launch that takes more fails; contexts are told when they are made. */
+/* Shared memory that a thread block may have. A launch that takes more fails; contexts read it when they are created. */
 extern size_t emulated_gpu_shared_bytes; /* that of an H200, unless a test sets it */
 
 extern int emulated_gpu_fail_at;      /* the number of allocations until one fails; -1: none fails */
