@@ -13,6 +13,8 @@ sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan 
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_workspace_create: out or plan is NULL, or panel is negative");
   SPTI_VISIT(plan->context);
   sptrsm_workspace *w;
+  SPTI_TRY(spti_context_wait(plan->context)); /* what earlier solves lose, this workspace has not lost */
+  (void)spti_gpu_note_losses(plan->context);
   SPTI_TRY(spti_workspace_make(&w, plan, panel ? panel : plan->panel));
   const sptrsm_status status = spti_context_wait(plan->context); /* a graph may be replayed on another stream at once */
   if (status != SPTRSM_OK) {

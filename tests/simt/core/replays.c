@@ -149,3 +149,27 @@ ParameterizedTest(subject *s, replays, after_a_loss) {
   cr_assert_eq(f.losses > 0, waits(s->name), "%s: %d losses", s->name, f.losses);
   close_fixture(&f);
 }
+
+/* A loss that nobody has been told of yet is none of a workspace that is made afterwards: its first solve may be captured. */
+Test(replays, a_new_workspace_has_lost_nothing) {
+  const subject method = {.name = "gather", .deterministic = true};
+  fixture f;
+  open_fixture(&f, &method);
+  ok(&f, sptrsm_solve(f.plan, NULL, NULL, &f.B.block, &f.expected.block));
+  for (int trial = 0; *f.context->lost == 0; trial++) {
+    cr_assert_lt(trial, TRIALS, "no replay loses a dependency");
+    if (trial > 0) sptrsm_workspace_destroy(f.workspace);
+    ok(&f, sptrsm_workspace_create(&f.workspace, f.plan, 0));
+    capture(&f);
+    emulated_gpu_writes = 0;
+    emulated_gpu_lose_at = 10 * trial;
+    replay(&f);
+    emulated_gpu_lose_at = -1;
+  }
+  sptrsm_workspace *const earlier = f.workspace;
+  ok(&f, sptrsm_workspace_create(&f.workspace, f.plan, 0));
+  capture(&f);
+  sptrsm_workspace_destroy(earlier);
+  sptrsm_workspace_destroy(f.workspace);
+  close_fixture(&f);
+}
