@@ -7,9 +7,8 @@
 #include "core/batch/gpu/interleaved_kernels.h"
 #include "core/batch/gpu/joined_kernels.h"
 #include "core/device/device.cuh"
-#include "core/two_blocks/kernels.h"
 #include "simt/trsm/syncfree_csc_case.h"
-#include "trsv/syncfree_csr/kernels.h"
+#include "simt/trsv/syncfree_csr_case.h"
 
 /* In the order of spti::protocol_step. */
 static const char *const steps[] = {"none",           "ticket",        "last_arrival",   "acquire",        "arrival_barrier",
@@ -35,29 +34,18 @@ static solve_case case_of(uint64_t seed, bool within_a_block) {
 static std::string run_values(uint64_t seed) {
   const int32_t n = 33, marked = 20;
   const problem<double> system(shape::chain, n, true, false, true, false, seed); /* columns of a backward system: rows of a forward one */
-  std::vector<double> B, X(n), work(2 * n);
-  std::vector<int32_t> control(SPTI_TWO_BLOCKS_CONTROL_WORDS);
-  int64_t lost = 0;
-  spti_syncfree_csr_args a = {};
-  a.n = n;
-  a.dtype = SPTRSM_F64;
-  a.view = system.view;
-  a.view.pull = true;
-  a.view.backward = false;
+  std::vector<double> B, X(n);
+  stored_rows_solve s(system, 1, 2000);
+  spti_syncfree_csr_args &a = s.args;
   a.lanes = 1 << seed % 6;
-  a.work = work.data();
-  a.stride = a.block_size = n;
-  a.block_warps = 2;
-  a.sync = {control.data(), &lost, 2000};
   simt::use(simt::schedule::from_seed(seed));
-  const spti_two_blocks_args blocks = {control.data(), (int64_t *)work.data(), 2 * n};
-  if (spti_two_blocks_start_launch(&blocks, nullptr)) return "start: " + simt::error();
+  if (s.start()) return "start: " + simt::error();
   for (int solve = 0; solve < 3; solve++) {
     B = random_block<double>(n, seed + uint64_t(solve));
     if (solve == 2) memset(&B[marked], 0xff, sizeof B[marked]);
     a.transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
     if (spti_syncfree_csr_natural_launch(&a, nullptr)) return "solve: " + simt::error();
-    if (lost) return "dependency never arrived (row " + std::to_string(lost - 1) + ")";
+    if (s.lost) return "dependency never arrived (row " + std::to_string(s.lost - 1) + ")";
   }
   double expected = 0;
   for (int32_t i = 0; i < n; i++) {

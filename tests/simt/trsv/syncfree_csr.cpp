@@ -9,8 +9,7 @@
 #include "simt/cases/problem.h"
 #include "simt/cases/run_cases.h"
 #include "simt/emulator/simt.h"
-#include "core/two_blocks/kernels.h"
-#include "trsv/syncfree_csr/kernels.h"
+#include "simt/trsv/syncfree_csr_case.h"
 
 extern "C" const struct spti_method spti_method_syncfree_csr;
 
@@ -233,26 +232,14 @@ Test(simt_syncfree_csr, lost_dependency) {
       problem<double> system(shape::chain, 40, true, false, true, false, 1);
       const int32_t lost_row = 9;
       system.idx[size_t(system.ptr[lost_row])] = lost_row;
-      std::vector<double> B(40, 1.0), X(40, 0.0), work(80);
-      std::vector<int32_t> control(SPTI_TWO_BLOCKS_CONTROL_WORDS);
-      int64_t lost = 0;
-      spti_syncfree_csr_args a = {};
-      a.n = 40;
-      a.dtype = SPTRSM_F64;
-      a.view = system.view;
-      a.view.pull = true;
-      a.view.backward = false;
-      a.lanes = form.lanes;
-      a.average = form.average;
-      a.transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
-      a.work = work.data();
-      a.stride = a.block_size = 40;
-      a.block_warps = 2;
-      a.sync = {control.data(), &lost, 200};
-      const spti_two_blocks_args blocks_args = {control.data(), (int64_t *)work.data(), 80};
-      cr_assert_eq(spti_two_blocks_start_launch(&blocks_args, nullptr), 0, "%s", simt::error().c_str());
-      cr_assert_eq(form.launch(&a, nullptr), 0, "%s", simt::error().c_str());
-      cr_assert(lost > lost_row, "lanes=%d, seed %llu: lost is %lld", form.lanes, (unsigned long long)seed, (long long)lost);
+      std::vector<double> B(40, 1.0), X(40, 0.0);
+      stored_rows_solve s(system, 1, 200);
+      s.args.lanes = form.lanes;
+      s.args.average = form.average;
+      s.args.transfer = {{B.data(), 1, 1, nullptr, nullptr, 0}, {X.data(), 1, 1, nullptr, nullptr, 0}, {1, 0}, 1};
+      cr_assert_eq(s.start(), 0, "%s", simt::error().c_str());
+      cr_assert_eq(form.launch(&s.args, nullptr), 0, "%s", simt::error().c_str());
+      cr_assert(s.lost > lost_row, "lanes=%d, seed %llu: lost is %lld", form.lanes, (unsigned long long)seed, (long long)s.lost);
     }
 }
 
@@ -260,23 +247,9 @@ Test(simt_syncfree_csr, lost_dependency) {
 Test(simt_syncfree_csr, widths_in_one_workspace) {
   const int32_t n = 40, most = 4;
   const problem<double> system(shape::random, n, true, false, true, false, 1);
-  std::vector<double> work(2 * n * most);
-  std::vector<int32_t> control(SPTI_TWO_BLOCKS_CONTROL_WORDS);
-  int64_t lost = 0;
-  spti_syncfree_csr_args a = {};
-  a.n = n;
-  a.dtype = SPTRSM_F64;
-  a.view = system.view;
-  a.view.pull = true;
-  a.view.backward = false;
-  a.lanes = 4;
-  a.work = work.data();
-  a.stride = n;
-  a.block_size = n * most;
-  a.block_warps = 2;
-  a.sync = {control.data(), &lost, 20000};
-  const spti_two_blocks_args blocks = {control.data(), (int64_t *)work.data(), 2 * n * most};
-  cr_assert_eq(spti_two_blocks_start_launch(&blocks, nullptr), 0, "%s", simt::error().c_str());
+  stored_rows_solve s(system, most, 20000);
+  s.args.lanes = 4;
+  cr_assert_eq(s.start(), 0, "%s", simt::error().c_str());
   csr_case c;
   c.n = n;
   uint64_t seed = 0;
@@ -284,11 +257,11 @@ Test(simt_syncfree_csr, widths_in_one_workspace) {
     simt::use(simt::schedule::from_seed(++seed));
     c.width = width;
     block<double> B(c, seed), X(c, seed + 100);
-    a.transfer = {B.end(), X.end(), {1, 0}, width};
-    cr_assert_eq((seed % 2 ? spti_syncfree_csr_natural_launch : spti_syncfree_csr_block_launch)(&a, nullptr), 0, "%s",
+    s.args.transfer = {B.end(), X.end(), {1, 0}, width};
+    cr_assert_eq((seed % 2 ? spti_syncfree_csr_natural_launch : spti_syncfree_csr_block_launch)(&s.args, nullptr), 0, "%s",
                  simt::error().c_str());
-    cr_assert_eq(lost, 0, "solve %llu: row %lld", (unsigned long long)seed, (long long)lost - 1);
-    const double worst = residual(a.view, c, X, B, wide(1));
+    cr_assert_eq(s.lost, 0, "solve %llu: row %lld", (unsigned long long)seed, (long long)s.lost - 1);
+    const double worst = residual(s.args.view, c, X, B, wide(1));
     cr_assert(worst <= 1, "solve %llu: %g bounds", (unsigned long long)seed, worst);
   }
 }
