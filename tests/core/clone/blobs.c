@@ -347,24 +347,29 @@ Test(blobs, lists_that_do_not_ascend_are_refused) {
   test_system_free(&system);
 }
 
-/* Files move between processors, and hashes of them have to be the same with each instruction set: these are of the plain C. */
-Test(blobs, hashes_do_not_depend_on_the_processor) {
-  static const struct {
-    size_t bytes;
-    uint64_t hash;
-  } known[] = {{0, 0},
-               {1, 0x32acdb28a9e9445fu},
-               {63, 0x8c26f153678398d5u},
-               {64, 0x91be55f040dc6db5u},
-               {4096, 0xb62de26de2a9f721u},
-               {4100, 0xdd5ee08039cc29ceu},
-               {262144, 0x65d702b85917a778u},
-               {300001, 0xb16cadcf8c340748u}};
-  static unsigned char data[300001];
-  uint32_t random = 1;
-  for (size_t k = 0; k < sizeof data; k++) data[k] = (unsigned char)((random = random * 1664525u + 1013904223u) >> 24);
-  for (size_t k = 0; k < sizeof known / sizeof *known; k++)
-    cr_assert_eq(spti_hash(NULL, data, known[k].bytes), known[k].hash, "%zu bytes", known[k].bytes);
+/* The numbers of entries, of added zeros and of entries in supernodes follow each other in a plan; no solve reads them. */
+Test(blobs, counts_that_no_matrix_has_are_refused) {
+  const int64_t wrong[] = {-1, INT64_MAX};
+  test_system system = test_system_make(TEST_TREE, 300, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  const int64_t entries = system.T.ptr[system.T.n] - system.T.n;
+  solver s = open_solver(&system.T, "block", SPTRSM_N);
+  bytes blob = export_plan(s.plan);
+  const char *place = memmem(blob.memory, blob.bytes, &entries, sizeof entries);
+  cr_assert(place);
+  for (size_t word = 0; word < 3; word++) {
+    const size_t at = (size_t)(place - blob.memory) + word * sizeof entries;
+    char kept[sizeof entries];
+    memcpy(kept, blob.memory + at, sizeof kept);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+      edit(blob, at, &wrong[k], sizeof *wrong);
+      expect_refusal(&s, NULL, blob, SPTRSM_ERR_ARGUMENT, "in its supernodes are not those of this matrix");
+    }
+    edit(blob, at, kept, sizeof kept);
+  }
+  ok(import(&s, NULL, blob, SPTRSM_BORROW));
+  close_solver(&s);
+  free(blob.memory);
+  test_system_free(&system);
 }
 
 /* Words of 32 and 64 bits with values that offsets and counts go wrong with, in a plan with schedules, and at random places. */

@@ -13,6 +13,7 @@
 /* Compute capability 7.5 has 64 KiB, 8.6, 8.9 and 12.0 have 99, 8.0 has 163; a launch may take 48 without asking. */
 static const int sizes[] = {48, 64, 99, 163};
 enum { SIZES = sizeof sizes / sizeof *sizes, ORDER = 49 };
+static const int orders[] = {0, ORDER};
 
 typedef struct {
   sptrsm_context *context;
@@ -68,11 +69,12 @@ ParameterizedTest(subject *s, small_devices, all_methods) {
   sptrsm_options_init(&options);
   options.method = s->name;
   if (strcmp(s->name, "cusparse") == 0) return; /* not on the emulator */
-  for (int dtype = 0; dtype < 4; dtype++) {
-    test_system system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, (sptrsm_dtype)dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  for (int at = 0; at < 8; at++) {
+    const sptrsm_dtype dtype = (sptrsm_dtype)(at / 2);
+    test_system system = test_system_make(TEST_GRID, orders[at % 2], SPTRSM_CSR, dtype, SPTRSM_LOWER, TEST_NONUNIT, 3);
     bool served = false;
     for (int k = 0; k < SIZES && !served; k++) {
-      snprintf(what, sizeof what, "%s, %s, %d KiB", s->name, test_dtype_names[dtype], sizes[k]);
+      snprintf(what, sizeof what, "%s, %s, order %d, %d KiB", s->name, test_dtype_names[dtype], orders[at % 2], sizes[k]);
       parts p = open_plan(&system, sizes[k], &options);
       served = p.status == SPTRSM_OK;
       if (served) solve(&p, &system, what);

@@ -79,6 +79,11 @@ static void check_nodes(spti_blob *b, const spti_nodes *s) {
     spti_blob_refuse(b, "plan: the places that its supernodes list do not ascend; make the plan anew");
 }
 
+/* Numbers that are only told: no larger than the matrix and the stored values allow. */
+static bool counts_fit(const spti_nodes *s, const spti_view *v) {
+  return s->entries >= 0 && s->entries <= v->nnz && s->added >= 0 && s->added <= s->stored && s->dense >= 0 && s->dense <= s->entries;
+}
+
 void spti_nodes_carry(spti_nodes *s, spti_blob *b, const spti_view *v) {
   int64_t shape[] = {s->n, s->count, s->pull, s->reversed, s->stored, s->entries, s->added, s->dense, s->list_length};
   spti_blob_value(b, shape, sizeof shape);
@@ -90,6 +95,9 @@ void spti_nodes_carry(spti_nodes *s, spti_blob *b, const spti_view *v) {
     if (b->status != SPTRSM_OK) return;
     *s = (spti_nodes){.n = v->n, .count = (int32_t)shape[1], .pull = v->pull, .reversed = v->backward, .borrowed = true};
     s->stored = shape[4], s->entries = shape[5], s->added = shape[6], s->dense = shape[7], s->list_length = shape[8];
+    if (!counts_fit(s, v))
+      spti_blob_refuse(b, "plan: %lld entries and %lld zeros in its supernodes are not those of this matrix; make the plan anew",
+                       (long long)s->entries, (long long)s->added);
   }
   spti_blob_array(b, &s->node, s->count, sizeof *s->node);
   spti_blob_array(b, &s->list, s->list_length, sizeof *s->list);
