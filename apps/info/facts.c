@@ -122,6 +122,7 @@ void facts_load(file_facts *f, sptrsm_context *context, const sptrsm_io_options 
   sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
   int64_t count;
   sptrsm_status status = list(f, io);
+  if (status == SPTRSM_OK && f->lists) return;
   if (status == SPTRSM_OK) status = sptrsm_file_batch_find(&kind, &count, f->where, io);
   if (status == SPTRSM_OK && kind != SPTRSM_BATCH_NONE) status = batch_facts_load(f, context, io);
   if (status != SPTRSM_OK) {

@@ -11,6 +11,7 @@ static const char help[] = "sptrsm-info factors.h5              what is in the f
                            "\n"
                            "usage: sptrsm-info [options] FILE...   FILE: FILE or FILE:/path/in/file\n"
                            "  --methods            list methods\n"
+                           "  --list               names, forms and sizes of objects; their arrays are not read\n"
                            "  --tiles              triangles as 16 x 16 tiles: formats, parallelism, memory\n"
                            "  --spy[=FILE]         a picture of the entries, here or as FILE.svg or FILE.png\n"
                            "  --levels-plot[=FILE] likewise of the rows of each level, with a histogram\n"
@@ -27,11 +28,12 @@ static const char help[] = "sptrsm-info factors.h5              what is in the f
                            "exit: that of the worst file: 0 ok, 2 usage, 3 bad input, 4 singular, 5 I/O,\n"
                            "      6 memory\n";
 
-enum { KEY_METHODS = 2000, KEY_JSON, KEY_TILES, KEY_SPY, KEY_LEVELS, KEY_FORCE };
+enum { KEY_METHODS = 2000, KEY_JSON, KEY_LIST, KEY_TILES, KEY_SPY, KEY_LEVELS, KEY_FORCE };
 
 static const struct argp_option options[] = {MATRIX_OPTIONS,
                                              {"methods", KEY_METHODS, NULL, 0, "list the methods of this build", 0},
                                              {"json", KEY_JSON, NULL, 0, "report as JSON on stdout", 0},
+                                             {"list", KEY_LIST, NULL, 0, "list objects without reading their arrays", 0},
                                              {"tiles", KEY_TILES, NULL, 0, "triangles as 16 x 16 tiles", 0},
                                              {"spy", KEY_SPY, "FILE", OPTION_ARG_OPTIONAL, "draw the pattern of the matrix", 0},
                                              {"levels-plot", KEY_LEVELS, "FILE", OPTION_ARG_OPTIONAL, "draw the level sets", 0},
@@ -40,7 +42,7 @@ static const struct argp_option options[] = {MATRIX_OPTIONS,
 
 typedef struct {
   sptrsm_io_options io;
-  bool methods, tiles, force;
+  bool methods, list, tiles, force;
   plot_request plots;
   char **files;
   int count;
@@ -51,6 +53,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   switch (key) {
   case KEY_METHODS: s->methods = true; return 0;
   case KEY_JSON: s->plots.json = true; return 0;
+  case KEY_LIST: s->list = true; return 0;
   case KEY_TILES: s->tiles = true; return 0;
   case KEY_FORCE: s->force = true; return 0;
   case KEY_SPY:
@@ -67,13 +70,15 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case ARGP_KEY_END:
     if (s->count == 0 && !s->methods) cli_usage("give files to look at, or --methods");
+    if (s->list && (s->tiles || s->plots.spy || s->plots.levels))
+      cli_usage("--list reads no arrays, which --tiles, --spy and --levels-plot need; leave it out");
     return 0;
   default: return problem_parse_io(key, text, &s->io) ? 0 : ARGP_ERR_UNKNOWN;
   }
 }
 
 static int show_file(const settings *s, sptrsm_context *context, const char *where, json_t *report) {
-  file_facts f = {.where = where, .wants_tiles = s->tiles, .plots = &s->plots};
+  file_facts f = {.where = where, .lists = s->list, .wants_tiles = s->tiles, .plots = &s->plots};
   int shown = CLI_OK;
   facts_load(&f, context, &s->io);
   if (s->plots.json) json_array_append_new(report, facts_json(&f));

@@ -223,6 +223,16 @@ END
   run sptrsm-info missing.mtx
   code 4
   warns "row 2 has no diagonal entry"
+  run sptrsm-info --list missing.mtx odd.h5 none.h5 # arrays are not read, so what is wrong with them is not seen
+  code 5
+  says "(the file)   matrix   4 x 4, 3 entries"
+  says "odd.h5:"
+  warns "none.h5: No such file"
+  run sptrsm-info --list --json "$data/add32_splu.h5"
+  code 0
+  equals "$(field stdout files 0 factors)" null
+  equals "$(field stdout files 0 contents 1 nnz)" 14430
+  rejects 2 "--list reads no arrays, which --tiles, --spy and --levels-plot need" sptrsm-info --list --spy grid.h5
 }
 
 # plot_of OPTION...: sptrsm-info of a small triangle, its text lines from the first picture on
