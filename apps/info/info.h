@@ -31,7 +31,7 @@ typedef struct {
 
 typedef struct {
   const char *where; /* FILE or FILE:/path, as given */
-  bool lists; /* nothing but the listing */
+  bool lists;        /* nothing but the listing */
   bool wants_tiles;
   const plot_request *plots;
   sptrsm_file_listing listing;
