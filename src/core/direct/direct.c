@@ -5,6 +5,7 @@
  * creation, those of other operations when a system first needs them. All plans share the same panels. */
 #include "core/direct/direct.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/dtype.h"
@@ -57,11 +58,15 @@ sptrsm_status spti_direct_adopt_plan(sptrsm_direct *d, int slot, sptrsm_plan *pl
   return status;
 }
 
-static sptrsm_status make_plan(sptrsm_direct *d, int slot) {
+static sptrsm_status create_plan(sptrsm_plan **out, const sptrsm_direct *d, int slot) {
   const int matrix = slot >> 2 & 1;
   const spti_op op = {.transpose = slot >> 1 & 1, .conj = slot & 1};
+  return spti_name_object(spti_plan_create(out, d->matrix[matrix], op, &d->options), spti_direct_factor_name(d, matrix));
+}
+
+static sptrsm_status make_plan(sptrsm_direct *d, int slot) {
   sptrsm_plan *plan;
-  SPTI_TRY(spti_name_object(spti_plan_create(&plan, d->matrix[matrix], op, &d->options), spti_direct_factor_name(d, matrix)));
+  SPTI_TRY(create_plan(&plan, d, slot));
   return spti_direct_adopt_plan(d, slot, plan);
 }
 
@@ -116,6 +121,53 @@ static sptrsm_status take_options(sptrsm_direct *d, bool *mixed, const sptrsm_op
   return SPTRSM_OK;
 }
 
+/* ---- the first plans ---- */
+
+enum { L_SLOT = 0, U_SLOT = 4 }; /* op N; U as a matrix of its own */
+enum { TOGETHER_LEAST = 20000 }; /* entries of either: an analysis of fewer takes less time than waking a thread saves */
+
+typedef struct {
+  const sptrsm_direct *d;
+  int slot;
+  sptrsm_plan *plan;
+  sptrsm_status status;
+  char message[1024];
+} analysis;
+
+static void run_analysis(void *argument, int64_t piece, int member) {
+  (void)member;
+  analysis *a = (analysis *)argument + piece;
+  a->status = create_plan(&a->plan, a->d, a->slot);
+  if (a->status != SPTRSM_OK) snprintf(a->message, sizeof a->message, "%s", sptrsm_last_error());
+}
+
+/* L and U by two threads. The larger one is begun first, so that the other thread does not keep the caller waiting for long. */
+static sptrsm_status analyse_together(sptrsm_direct *d) {
+  const bool swapped = d->matrix[SPTI_U_MATRIX]->nnz > d->matrix[SPTI_L_MATRIX]->nnz;
+  analysis both[2] = {{.d = d, .slot = swapped ? U_SLOT : L_SLOT}, {.d = d, .slot = swapped ? L_SLOT : U_SLOT}};
+  spti_team_run(d->context->team, 2, 2, run_analysis, both);
+  const analysis *L = &both[swapped], *U = &both[!swapped], *failed = L->status != SPTRSM_OK ? L : U;
+  if (failed->status != SPTRSM_OK) {
+    sptrsm_plan_destroy(L->plan);
+    sptrsm_plan_destroy(U->plan);
+    return spti_fail(failed->status, "%s", failed->message);
+  }
+  const sptrsm_status status = spti_direct_adopt_plan(d, L_SLOT, L->plan);
+  if (status == SPTRSM_OK) return spti_direct_adopt_plan(d, U_SLOT, U->plan);
+  sptrsm_plan_destroy(U->plan);
+  return status;
+}
+
+static sptrsm_status make_first_plans(sptrsm_direct *d) {
+  spti_direct_slot *s;
+  const sptrsm_matrix *L = d->matrix[SPTI_L_MATRIX], *U = d->matrix[SPTI_U_MATRIX];
+  const bool large = U && L->nnz >= TOGETHER_LEAST && U->nnz >= TOGETHER_LEAST;
+  if (large && d->context->place == SPTRSM_HOST && spti_direct_plans(d) == 0 && spti_team_ready(d->context->team) > 1)
+    return analyse_together(d);
+  SPTI_TRY(need_plan(&s, d, &(spti_system_stage){.factor = SPTI_L}));
+  return d->has_U ? need_plan(&s, d, &(spti_system_stage){.factor = SPTI_U}) : SPTRSM_OK;
+}
+
 typedef struct {
   spti_direct_supply *supply;
   void *argument;
@@ -133,9 +185,7 @@ static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f, plan_source
   SPTI_TRY(spti_side_set_scale(&d->row, d->context, f->scale_row, f->row_op, d->n, d->given, d->dtype, "scale_row"));
   SPTI_TRY(spti_side_set_scale(&d->col, d->context, f->scale_col, f->col_op, d->n, d->given, d->dtype, "scale_col"));
   if (plans.supply) SPTI_TRY(plans.supply(d, plans.argument));
-  spti_direct_slot *s;
-  SPTI_TRY(need_plan(&s, d, &(spti_system_stage){.factor = SPTI_L}));
-  return d->has_U ? need_plan(&s, d, &(spti_system_stage){.factor = SPTI_U}) : SPTRSM_OK;
+  return make_first_plans(d);
 }
 
 static sptrsm_status fill_by_options(sptrsm_direct *d, const sptrsm_factors *f, const sptrsm_options *options, plan_source plans) {

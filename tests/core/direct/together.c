@@ -1,0 +1,86 @@
+/* together.c -- sptrsm_direct on the host: L and U that are large enough are analysed at the same time by two threads, with the result that
+ * one thread has, and errors are those of one thread, too. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/oracle.h"
+
+enum { ORDER = 25000, NRHS = 3 };
+
+typedef struct {
+  test_system L, U;
+  sptrsm_factors f;
+} pair;
+
+/* Both have more entries than an analysis by two threads needs, and not the same number. */
+static void open_pair(pair *p, test_pattern lower, test_pattern upper) {
+  p->L = test_system_make(lower, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_UNIT_IMPLICIT, 5);
+  p->U = test_system_make(upper, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_UPPER, TEST_NONUNIT, 6);
+  cr_assert_geq(p->L.T.ptr[ORDER], 50000 + ORDER);
+  cr_assert_geq(p->U.T.ptr[ORDER], 50000 + ORDER);
+  sptrsm_factors_init(&p->f);
+  p->f.L = &p->L.T, p->f.U = &p->U.T;
+}
+
+static void close_pair(pair *p) {
+  test_system_free(&p->L);
+  test_system_free(&p->U);
+}
+
+static sptrsm_context *open_context(int threads) {
+  sptrsm_context *context;
+  cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_set_threads(context, threads), SPTRSM_OK);
+  return context;
+}
+
+static void solve(double *x, const pair *p, const sptrsm_options *options, int threads) {
+  sptrsm_context *context = open_context(threads);
+  sptrsm_direct *d;
+  cr_assert_eq(sptrsm_direct_create(&d, context, &p->f, options), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_context_destroy(context);
+  for (int i = 0; i < ORDER * NRHS; i++) x[i] = 1 + i % 7;
+  sptrsm_block X = {.data = x, .ld = NRHS, .n = ORDER, .nrhs = NRHS, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR};
+  cr_assert_eq(sptrsm_direct_solve(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &X, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_direct_destroy(d);
+}
+
+Test(direct_together, the_bits_of_one_thread) {
+  static const char *const methods[] = {NULL, "block", "levelset"};
+  static double one[ORDER * NRHS], two[ORDER * NRHS];
+  for (int larger = 0; larger < 2; larger++) { /* L or U */
+    pair p;
+    open_pair(&p, larger ? TEST_RANDOM : TEST_TREE, larger ? TEST_TREE : TEST_RANDOM);
+    for (int m = 0; m < 3; m++) {
+      sptrsm_options options;
+      sptrsm_options_init(&options);
+      options.method = methods[m];
+      solve(one, &p, &options, 1);
+      solve(two, &p, &options, 2);
+      cr_assert(memcmp(one, two, sizeof one) == 0, "%s: bits differ", methods[m] ? methods[m] : "auto");
+    }
+    close_pair(&p);
+  }
+}
+
+static void expect_refused(const pair *p, const sptrsm_options *options, sptrsm_status status, const char *text) {
+  sptrsm_context *context = open_context(2);
+  sptrsm_direct *d;
+  cr_assert_eq(sptrsm_direct_create(&d, context, &p->f, options), status, "%s", sptrsm_last_error());
+  cr_assert(strstr(sptrsm_last_error(), text), "%s", sptrsm_last_error());
+  sptrsm_context_destroy(context);
+}
+
+Test(direct_together, errors_of_another_thread) {
+  pair p;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  open_pair(&p, TEST_RANDOM, TEST_TREE);
+  options.method = "no-such-method";
+  expect_refused(&p, &options, SPTRSM_ERR_ARGUMENT, "L: unknown method \"no-such-method\"");
+  options.method = "block";
+  options.memory_limit = 1;
+  expect_refused(&p, &options, SPTRSM_ERR_MEMORY, "L: a workspace for 1 right-hand side takes");
+  close_pair(&p);
+}
