@@ -15,7 +15,7 @@ include(${MODULE})
 function(expect asked wanted)
   unset(CMAKE_CUDA_ARCHITECTURES CACHE)
   set(CMAKE_CUDA_ARCHITECTURES "${asked}")
-  if(NOT asked)
+  if(asked STREQUAL "")
     unset(CMAKE_CUDA_ARCHITECTURES)
   endif()
   sptrsm_choose_architectures()
@@ -44,6 +44,24 @@ set(ENV{CUDAARCHS} 86) # which CMake reads itself
 expect("" "")
 expect(all-major "${cuda13}") # the option outweighs it
 set(ENV{CUDAARCHS} "")
+expect(OFF OFF) # none by CMake: the user gives nvcc's options
+
+# What was chosen stays when CMake configures again in another environment.
+function(expect_kept)
+  unset(CMAKE_CUDA_ARCHITECTURES CACHE)
+  unset(CMAKE_CUDA_ARCHITECTURES)
+  set(ENV{CUDAARCHS} all-major)
+  sptrsm_choose_architectures()
+  unset(CMAKE_CUDA_ARCHITECTURES) # the cache is what the next run begins with
+  set(ENV{CUDAARCHS} "")
+  stand_in(nvidia-smi "echo 8.9")
+  sptrsm_choose_architectures()
+  if(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${cuda13}")
+    message(SEND_ERROR "configured again: ${CMAKE_CUDA_ARCHITECTURES}, not ${cuda13}")
+  endif()
+endfunction()
+expect_kept()
+stand_in(nvidia-smi "echo 7.0")
 stand_in(nvcc "for a in 50 52 53 60 61 62 70 72 75 80 86 87 89 90; do echo compute_$a; done") # as CUDA 12.4 does
 expect("" 70)
 expect(all-major "70-real;80-real;90")
