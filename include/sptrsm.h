@@ -108,7 +108,7 @@ SPTRSM_API int sptrsm_device_count(void); /* usable CUDA devices: 0 without a dr
 /* place HOST: device and cuda_stream are ignored. place CUDA: device is the index of the device, cuda_stream a cudaStream_t that outlives
  * the context, or NULL. With NULL the context makes a stream of its own, which does not wait for the default stream: synchronise work that
  * you queued there before its arrays are used here. The calling thread's current device stays what it is, here and in all other calls.
- * Errors: UNSUPPORTED (no device, or no code for it in this build), ARGUMENT (a stream of another device), DEVICE, MEMORY. */
+ * Errors: UNSUPPORTED (no device, or no code for it in this build), ARGUMENT (stream of another device: from CUDA 12.8), DEVICE, MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_context_create(sptrsm_context **out, sptrsm_place place, int device, void *cuda_stream);
 SPTRSM_API void sptrsm_context_destroy(sptrsm_context *);
 SPTRSM_API sptrsm_status sptrsm_context_set_threads(sptrsm_context *, int threads); /* 0: OMP_NUM_THREADS, else usable processors */
@@ -173,16 +173,16 @@ typedef struct {
   int32_t levels; /* -1 where the analysis does not compute them */
   int32_t panel;  /* right-hand sides worked on at once */
   int32_t deterministic;
-  int32_t inverts; /* multiplies by inverses of diagonal blocks: componentwise residuals may be 10 times those of substitution, or more */
+  int32_t inverts; /* multiplies by inverses of diagonal blocks: componentwise residuals are larger than those of substitution */
   int64_t nnz;
   double analysis_seconds; /* time of sptrsm_plan_create without view_seconds */
   double view_seconds;     /* time to convert the stored format to the one the method reads; 0 if they are the same */
   size_t plan_bytes;       /* memory of the plan beyond the matrix */
   double flops_per_rhs;    /* floating-point operations of one right-hand side; a multiply-add is two, complex ones count as real */
 } sptrsm_info;
-SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *); /* on a GPU it may wait for queued work */
+SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *); /* may wait for queued work; no counts in a capture */
 
-/* The memory that a solve changes. One workspace serves one solve at a time. panel: right-hand sides worked on at once, 0: as planned. */
+/* The memory that a solve changes; making it waits for queued work. Serves one solve at a time. panel: columns at once, 0: as planned. */
 typedef struct sptrsm_workspace sptrsm_workspace;
 SPTRSM_API sptrsm_status sptrsm_workspace_create(sptrsm_workspace **out, const sptrsm_plan *, int32_t panel);
 SPTRSM_API void sptrsm_workspace_destroy(sptrsm_workspace *);
@@ -201,10 +201,10 @@ SPTRSM_API sptrsm_status sptrsm_workspace_bytes(size_t *out, const sptrsm_plan *
  * workspace: NULL: the plan's own, made at the first such solve; then one solve at a time.
  * On a CUDA context the work is queued on the context's stream. Once the workspace exists a solve allocates nothing and does not wait,
  *   with two exceptions: blocks in host memory are copied, and X is complete on return; cusparse analyses at the first panel of each width.
- * CUDA graphs: a solve may be captured if the method's info says so, the workspace exists and the blocks are in device memory. Otherwise it
- *   is refused (ARGUMENT), and the capture stays valid. Destroy nothing during a capture; plan, workspace, B and X must outlive the graph.
- *   Replays use new values of a matrix that was copied. A replay that lost a dependency reports it, and so do later ones until a plain
- *   solve has repaired the workspace.
+ * CUDA graphs: a solve may be captured if the method's info says so, the blocks are in device memory, the workspace exists, and no
+ *   dependency was lost since it was made or last solved. Otherwise it is refused (ARGUMENT), and the capture stays valid. Destroy nothing
+ *   during a capture; plan, workspace, B and X must outlive the graph. Replays use new values of a matrix that was copied. A replay that
+ *   lost a dependency reports it, and so do later ones until a plain solve has repaired the workspace.
  * Errors: ARGUMENT, UNSUPPORTED, MEMORY, DEVICE; errors of queued work are returned by the two _sync functions. */
 SPTRSM_API sptrsm_status sptrsm_solve(const sptrsm_plan *, sptrsm_workspace *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 
