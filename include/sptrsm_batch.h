@@ -126,13 +126,12 @@ SPTRSM_API sptrsm_status sptrsm_batch_set_original(sptrsm_batch *, int64_t item,
  * options.panel) and more of them. Where options.memory_limit has no room for 32 columns of all items (or for options.panel or nrhs_hint,
  * if that is less), `gather`, the default, and `block` solve a group in parts, one after the other in the same memory; each part takes the
  * launches of a group. Other methods have narrower panels then. Once a solve of this system has been made (or sptrsm_batch_prepare), a
- * solve of blocks in device memory allocates nothing, does not wait, and may be captured in a CUDA graph where the info says so, unless
- * a dependency was lost since its workspace was made or last solved. The
- * batch, blocks, mask and arrays of results must outlive the graph. Its replays use new values of sptrsm_batch_set_values, but not of
- * sptrsm_batch_set_original. The batch keeps one copy on the device of data_of, ld_of, nrhs_of and of a mask in host memory: a call with
- * others than the one before waits, can't be captured, and changes what replays of earlier graphs solve. Where memory is limited, by the
- * options or the context, prepare all systems before the first capture: a new one may narrow the panels of the others or move their
- * memory; their graphs are void then.
+ * solve of blocks in device memory allocates nothing, does not wait, and may be captured in a CUDA graph where the info says so, unless a
+ * dependency was lost since its workspace was made or last solved. The batch, blocks, mask and arrays of results must outlive the graph.
+ * Its replays use new values of sptrsm_batch_set_values, but not of sptrsm_batch_set_original. The batch keeps one copy on the device of
+ * data_of, ld_of, nrhs_of and of a mask in host memory: a call with others than the one before waits, can't be captured, and changes what
+ * replays of earlier graphs solve. Where memory is limited, by the options or the context, prepare all systems before the first capture: a
+ * new one may narrow the panels of the others or move their memory; their graphs are void then.
  * Errors: ARGUMENT (blocks or strides that do not fit, with the item's number; nothing is written then), UNSUPPORTED, MEMORY, DEVICE. */
 SPTRSM_API sptrsm_status sptrsm_batch_solve(sptrsm_batch *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_batch_block *B,
                                             sptrsm_batch_block *X, const sptrsm_batch_run *run);
