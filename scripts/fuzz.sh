@@ -72,6 +72,19 @@ summary() {
 
 found=()
 say "fuzzing: ${targets[*]}"
-for target in "${targets[@]}"; do fuzz "$target" || found+=("$target"); done
+if [[ $minutes ]]; then
+  for target in "${targets[@]}"; do fuzz "$target" || found+=("$target"); done
+else # one process each, as many at a time as there are cores
+  running=()
+  for target in "${targets[@]}"; do
+    [[ $(jobs -rp | wc -l) -lt $JOBS ]] || wait -n || true
+    fuzz "$target" >"$folder/$target.said" 2>&1 &
+    running+=($!)
+  done
+  for k in "${!targets[@]}"; do
+    wait "${running[k]}" || found+=("${targets[k]}")
+    cat "$folder/${targets[k]}.said"
+  done
+fi
 [[ ${#found[@]} -eq 0 ]] || { printf 'FOUND something: %s (inputs: %s)\n' "${found[*]}" "$folder/TARGET-crash-..."; exit 1; }
 echo "Nothing was found."

@@ -4,10 +4,10 @@
 #   2. build, with the CUDA code wherever nvcc is found; all tests, the examples and the install test; rules of the build;
 #      the Python package's wheel and its tests, where Python and PyPI are there (check-python.sh)
 # --all adds what must hold before a change is merged; .ci/run calls it:
-#   3. format (clang-format), ABI beside the stored one (check-abi.sh), the site with the API pages (site.sh)
+#   3. format (clang-format), ABI beside the stored one (check-abi.sh), the site with the API pages (site.sh), static analysis
+#      (clang-tidy), the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs)
 #   4. AddressSanitizer + UBSan build of the host code; the same tests, without those that scripts/nightly.sh runs there. Tests with
 #      the label "sanitized" run there only.
-#   5. the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs), static analysis (clang-tidy)
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -87,24 +87,25 @@ build() { # build FOLDER OPTION...
   cmake --build "$folder" --parallel "$JOBS" >>"$folder.log" 2>&1 || { tail -n 60 "$folder.log" >&2; die "building $folder failed (whole log: $folder.log)"; }
   echo "built in $((SECONDS - start)) s"
 }
-run_tests() { ctest --test-dir "$1" --output-on-failure --parallel "$JOBS" "${@:2}"; } # run_tests FOLDER OPTION...
+run_tests() { ctest --test-dir "$1" --output-on-failure --parallel "$JOBS"; } # run_tests FOLDER
 
 mkdir -p build
 check "rules of the sources" scripts/check-rules.sh
 build build/test "${cuda[@]}" "-DSPTRSM_LEAVE_OUT_TESTS=${all:+sanitized}"
-check "tests of build/test" run_tests build/test ${all:+--label-exclude '^sanitized$'} # with --all these run below
+check "tests of build/test" run_tests build/test
 check "rules of the build" scripts/check-rules.sh --build build/test
 if [[ $all ]]; then
-  beside "Python package" scripts/check-python.sh
+  # The library is compiled with all optimizations by scripts/nightly.sh python, and above.
+  beside "Python package" env "CMAKE_ARGS=${CMAKE_ARGS:-} -DCMAKE_C_FLAGS_RELEASE=-O1" scripts/check-python.sh
   check "format" scripts/check-format.sh
   check "ABI" scripts/check-abi.sh
   check "site, with the API pages" scripts/site.sh
+  check "static analysis" scripts/check-tidy.sh build/test
+  check "fuzz targets" scripts/fuzz.sh --runs 1000
   wait_beside
   build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF \
     -DSPTRSM_LEAVE_OUT_TESTS=nightly_sanitized
-  check "tests of build/test-asan" run_tests build/test-asan --label-exclude nightly_sanitized
-  check "fuzz targets" scripts/fuzz.sh --runs 1000
-  check "static analysis" scripts/check-tidy.sh build/test
+  check "tests of build/test-asan" run_tests build/test-asan
 else
   check "Python package" scripts/check-python.sh
 fi

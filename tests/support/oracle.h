@@ -73,8 +73,8 @@ bool test_block_same_bits(const test_block *, const test_block *); /* element by
 
 /* ---- residual ---- */
 
-/* The largest over i and k of |alpha b - op(T) x|(i,k) / ((entries of row i + 1) u (|op(T)| |x|)(i,k)), in long double.
- * alpha: real and imaginary part. Columns listed in `skip` (or -1) are left out. NaN where the solution has one. */
+/* The largest over i and k of |alpha b - op(T) x|(i,k) / ((entries of row i + 1) u (|op(T)| |x|)(i,k)), in long double, or double for
+ * single precision. alpha: real and imaginary part. Column `skip` (or -1) is left out. NaN where the solution has one. */
 double test_residual(const test_system *, sptrsm_op, const double alpha[2], const test_block *B, const test_block *X, int64_t skip);
 
 #endif

@@ -51,14 +51,14 @@ static form drawn_form(test_random *random, test_pattern pattern) {
 }
 
 Test(stream, every_pattern_in_drawn_forms) {
+  static const char *const streamed[] = {"block-streamed:rows=16,least=3,pieces=6", "block-streamed:rows=16,least=3,pieces=6,overlap=3",
+                                         "block-streamed:rows=16,least=3,pieces=6,packed=1", "block-streamed"};
   test_random random = {5};
   for (int seed = 0; seed < SEEDS; seed++)
     for (int p = 0; p < TEST_PATTERNS; p++) {
       const form f = drawn_form(&random, (test_pattern)p);
-      compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6", 4);
-      compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6,overlap=3", 4);
-      compare(&f, "block:rows=16,least=3", "block-streamed:rows=16,least=3,pieces=6,packed=1", 4);
-      compare(&f, "block", "block-streamed", 1);
+      for (int k = 0; k < 4; k++)
+        if (!left_to_nightly(p + k)) compare(&f, k < 3 ? "block:rows=16,least=3" : "block", streamed[k], k < 3 ? 4 : 1);
     }
 }
 

@@ -390,9 +390,18 @@ static void check_batch(int r, sptrsm_dtype dtype, const char *other, uint64_t s
   cr_assert_eq(emulated_gpu_blocks, 0, "%s: %d device blocks left over", t->name, emulated_gpu_blocks);
 }
 
+/* How many of `all` draws of a form are run: on the emulator one of two, or all with SIMT_ALL (scripts/nightly.sh cases). */
+static uint64_t copies(uint64_t all) {
+#ifdef BATCH_ON_GPU
+  return all;
+#else
+  return getenv("SIMT_ALL") ? all : all / 2;
+#endif
+}
+
 static void check_all(sptrsm_dtype dtype, uint64_t first) {
   for (int r = 0; r < RECIPES; r++)
-    for (uint64_t copy = 0; copy < COPIES; copy++) check_batch(r, dtype, NULL, first + (uint64_t)r * 10 + copy);
+    for (uint64_t copy = 0; copy < copies(COPIES); copy++) check_batch(r, dtype, NULL, first + (uint64_t)r * 10 + copy);
   for (int r = 0; r < RECIPES; r++) check_batch(r, dtype, r % 2 ? "block" : "gather", first + (uint64_t)r * 10 + COPIES);
 }
 
@@ -459,7 +468,7 @@ static void check_mixed(sptrsm_dtype dtype, const char *method, int rows, uint64
 static void check_all_mixed(sptrsm_dtype dtype, uint64_t first) {
   static const char *const methods[] = {"auto", "gather:split=3,segment=2", "levelset", "block", "syncfree-csr"};
   for (uint64_t m = 0; m < sizeof methods / sizeof *methods; m++)
-    for (uint64_t copy = 0; copy < 2; copy++) check_mixed(dtype, methods[m], 0, first + 10 * m + copy);
+    for (uint64_t copy = 0; copy < copies(2); copy++) check_mixed(dtype, methods[m], 0, first + 10 * m + copy);
   for (uint64_t copy = 0; copy < 4; copy++) check_mixed(dtype, copy == 3 ? "block" : methods[copy % 2], 2 * N, first + 5 + 10 * copy);
 }
 
