@@ -286,6 +286,15 @@ Test(batch_errors, of_blocks_in_host_memory_take_no_device_memory) {
   for (int i = 0; i < ITEMS; i++) cr_assert(berr[i] >= 0 && berr[i] < 1, "item %d: %g", i, berr[i]);
 }
 
+/* The mask comes to the host, where the errors are computed. */
+Test(batch_errors, of_blocks_in_host_memory_with_a_mask_on_the_device) {
+  create_f64();
+  OK(sptrsm_batch_set_original(batch, 2, &matrices[2].A));
+  run.mask = mask, run.mask_place = SPTRSM_CUDA; /* the emulated device reads host memory */
+  OK(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &run));
+  for (int i = 0; i < ITEMS; i++) cr_assert(mask[i] ? berr[i] >= 0 && berr[i] < 1 : berr[i] == -7, "item %d: %g", i, berr[i]);
+}
+
 /* The first errors need tables; later ones may be captured and allocate nothing. */
 Test(batch_errors, may_be_captured) {
   sptrsm_batch_values again;

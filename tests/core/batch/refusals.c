@@ -174,6 +174,8 @@ Test(batch_refusals, of_blocks_at_strides) {
   expect(sptrsm_batch_solve(batch, SPTRSM_SYS_COUNT, SPTRSM_N, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT, "unknown system");
   expect(sptrsm_batch_solve(batch, SPTRSM_SYS_A, (sptrsm_op)9, NULL, &B, &X, &run), SPTRSM_ERR_ARGUMENT, "unknown op 9");
   expect(sptrsm_batch_solve(batch, SPTRSM_SYS_A, SPTRSM_N, NULL, NULL, &X, &run), SPTRSM_ERR_ARGUMENT, "is NULL");
+  expect(sptrsm_batch_prepare(NULL, SPTRSM_SYS_A, SPTRSM_N), SPTRSM_ERR_ARGUMENT, "batch is NULL");
+  expect(sptrsm_batch_prepare(batch, SPTRSM_SYS_COUNT, SPTRSM_N), SPTRSM_ERR_ARGUMENT, "sptrsm_batch_prepare: unknown system");
   X.stride = SPAN - 1;
   refuse_solve("item 0: X: stride = 7 is less than the 8 elements from its first to its last one");
   X.stride = 0;
@@ -213,6 +215,28 @@ Test(batch_refusals, of_items_side_by_side) {
   X.stride = ORDER;
   accept_solve();
   X.layout = SPTRSM_ROW_MAJOR, X.ld = COUNT * NRHS, X.stride = NRHS;
+  accept_solve();
+}
+
+/* What lies where is judged by one item for all, also if the mask leaves it out. */
+Test(batch_refusals, of_strides_whatever_is_masked_out) {
+  run.mask = mask;
+  memset(mask, 0, sizeof mask);
+  X.stride = SPAN - 1;
+  refuse_solve("item 0: X: stride = 7 is less than the 8 elements from its first to its last one");
+  mask[3] = 1;
+  refuse_solve("item 0: X: stride = 7 is less than the 8 elements from its first to its last one");
+}
+
+/* The last item begins where just its elements are left of the address space; only the first one is there. */
+Test(batch_refusals, of_strides_as_long_as_can_be) {
+  const int64_t most = (INT64_MAX / (int64_t)sizeof(double _Complex) - SPAN) / (COUNT - 1);
+  if (BATCH_PLACE != SPTRSM_HOST) return;
+  run.mask = mask;
+  memset(mask, 0, sizeof mask);
+  mask[0] = 1, X.stride = most + 1;
+  refuse_solve("X: 5 items at stride = 144115188075855870 do not fit the address space");
+  X.stride = most;
   accept_solve();
 }
 

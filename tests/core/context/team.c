@@ -2,6 +2,7 @@
  * and in a process that forked, with the same bits; helpers work in the caller's floating-point modes. */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +18,22 @@
 #include "core/context/team.h"
 
 enum { PIECES = 1000, THREADS = 8 };
+
+/* ---- threads that can't be had: the linker replaces pthread_create (--wrap) ---- */
+
+static atomic_bool threads_fail;
+static atomic_int threads_asked;
+
+typedef void *thread_function(void *);
+int __real_pthread_create(pthread_t *, const pthread_attr_t *, thread_function *, void *);
+int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, thread_function *, void *);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, thread_function *function, void *argument) {
+  atomic_fetch_add(&threads_asked, 1);
+  return threads_fail ? EAGAIN : __real_pthread_create(thread, attributes, function, argument);
+}
+
+/* ---- the team ---- */
 
 typedef struct {
   atomic_int times[PIECES], members[THREADS], rounding;
@@ -172,6 +189,24 @@ Test(team, waiting_long_leaves_the_core) {
   clock_gettime(CLOCK_MONOTONIC, &end);
   const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
   cr_assert(seconds >= 2e-5 * ROUNDS, "%d rounds took %g s, so the thread did not sleep", ROUNDS, seconds);
+}
+
+/* Whether the system refused a thread is forgotten with another number of threads, and threads that are there are no reason to start no
+ * more. */
+Test(team, threads_that_were_refused_are_asked_for_again) {
+  spti_team *team = open_team(3);
+  tally alone = {.team = NULL};
+  threads_fail = true;
+  for (int round = 0; round < 2; round++) spti_team_run(team, 3, PIECES, count, &alone);
+  cr_assert_eq(threads_asked, 1, "the system was asked %d times", (int)threads_asked);
+  cr_assert_eq(alone.others, 0);
+  threads_fail = false;
+  spti_team_set_threads(team, 3);
+  spti_team_run(team, 2, PIECES, count, &alone);
+  cr_assert_geq(threads_asked, 2, "the system was not asked again");
+  spti_team_run(team, 3, PIECES, count, &alone);
+  cr_assert_geq(threads_asked, 3, "there is one helper only");
+  spti_team_destroy(team);
 }
 
 /* ---- solves ---- */

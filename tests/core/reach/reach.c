@@ -275,6 +275,9 @@ Test(reach, refusals) {
   f.L = &device;
   expect_refusal(&f, &q, SPTRSM_ERR_UNSUPPORTED, "L is in device memory");
   f.L = &L;
+  chain_val[0] = 0;
+  expect_refusal(&f, &q, SPTRSM_ERR_SINGULAR, "L: diagonal entry (0,0) is zero");
+  chain_val[0] = 2;
   chain_idx[3] = CHAIN;
   expect_refusal(&f, &q, SPTRSM_ERR_STRUCTURE, "L: ");
 }

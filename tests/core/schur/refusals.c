@@ -88,8 +88,10 @@ Test(schur_refusals, columns) {
   refuse(SPTRSM_ERR_ARGUMENT, "B: count = -1");
   B.count = (int64_t)INT32_MAX + 1;
   refuse(SPTRSM_ERR_ARGUMENT, "B: count = 2147483648");
-  B.count = 3;
   B.ptr = NULL;
+  B.count = INT32_MAX;
+  refuse(SPTRSM_ERR_ARGUMENT, "B: ptr is NULL");
+  B.count = 3;
   refuse(SPTRSM_ERR_ARGUMENT, "B: ptr is NULL");
   B.ptr = ptr;
   B.val = NULL;
@@ -146,6 +148,21 @@ Test(schur_refusals, factors_without_symmetry) {
   sptrsm_direct_destroy(direct);
   cr_assert_eq(sptrsm_direct_create(&direct, context, &set.f, NULL), SPTRSM_OK);
   refuse(SPTRSM_ERR_ARGUMENT, "scale row and column 6 by");
+}
+
+/* A multiplication on the left and a division by the inverse on the right. */
+Test(schur_refusals, scalings_that_are_alike_in_effect_are_taken) {
+  build_factor_set(&set, &recipes[4], SPTRSM_F64);
+  memcpy(set.perm_col, set.perm_row, sizeof set.perm_col);
+  set.f.row_op = SPTRSM_MULTIPLY, set.f.col_op = SPTRSM_DIVIDE;
+  for (int i = 0; i < N; i++) set.scale_row[i] = ldexp(1, i % 5 - 2), set.scale_col[i] = ldexp(1, 2 - i % 5);
+  sptrsm_direct_destroy(direct);
+  cr_assert_eq(sptrsm_direct_create(&direct, context, &set.f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_schur_destroy(create());
+  set.f.col_op = SPTRSM_MULTIPLY;
+  sptrsm_direct_destroy(direct);
+  cr_assert_eq(sptrsm_direct_create(&direct, context, &set.f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  refuse(SPTRSM_ERR_ARGUMENT, "scale row and column 0 by 0.25 and 4");
 }
 
 Test(schur_refusals, D_without_symmetry) {

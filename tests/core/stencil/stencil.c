@@ -1,5 +1,5 @@
-/* stencil.c -- stencils on grids through the public interface: recognised on the host; with STENCIL_ON_GPU also named in the options of a
- * plan, solved and refused by structgrid. */
+/* stencil.c -- stencils on grids through the public interface: recognised on the host, and found by name; with STENCIL_ON_GPU also named in the
+ * options of a plan, solved and refused by structgrid. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <sptrsm.h>
 #include <sptrsm_inspect.h>
 
+#include "core/stencil/stencil.h"
 #include "support/solver.h"
 
 typedef struct {
@@ -100,6 +101,33 @@ Test(stencil, one_strange_row_is_enough) {
   }
   cr_expect_eq(sptrsm_matrix_stencil(stencil, grid, NULL), SPTRSM_ERR_ARGUMENT);
   sptrsm_context_destroy(context);
+}
+
+/* By name, as structgrid is told of it. */
+Test(stencil, has_a_name_and_as_many_points_as_rows) {
+  static const struct {
+    const char *name, *text; /* text: NULL if the grid is that of the stencil */
+    int64_t grid[3];
+    int32_t n;
+  } cases[] = {{"D2N5", NULL, {7, 5, 1}, 35},
+               {"D3N33", NULL, {5, 35, 6}, 1050},
+               {"D3N7", NULL, {INT32_MAX, 1, 1}, INT32_MAX},
+               {"D3N13", NULL, {0, 5, 4}, 0},
+               {"D2N9", "stencil D2N9 is for grids with Z = 1, not 2; use D3N7 or D3N27", {7, 5, 2}, 70},
+               {"D3N7", "a grid of 7 x 5 x 2 has not 71 points, one for each row; mend grid", {7, 5, 2}, 71},
+               {"D3N7", "a grid of 65536 x 65536 x 65536 has not 0 points", {65536, 65536, 65536}, 0},
+               {"D3N7", "grid[1] is -5, outside 0..2147483647", {7, -5, -2}, 70},
+               {"D3N7", "grid[2] is 2147483648, outside 0..2147483647", {1, 1, (int64_t)INT32_MAX + 1}, 70},
+               {"D3N8", "unknown stencil \"D3N8\"; known are D2N5", {7, 5, 2}, 70}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    spti_stencil s = {.name = "untouched"};
+    const sptrsm_status status = spti_stencil_named(&s, cases[c].name, cases[c].grid, cases[c].n);
+    cr_assert_eq(status, cases[c].text ? SPTRSM_ERR_ARGUMENT : SPTRSM_OK, "case %zu: %s", c, sptrsm_last_error());
+    cr_assert_str_eq(s.name, cases[c].text ? "untouched" : cases[c].name);
+    if (cases[c].text) cr_assert(strstr(sptrsm_last_error(), cases[c].text), "case %zu: %s", c, sptrsm_last_error());
+    for (int d = 0; d < 3 && !cases[c].text; d++) cr_assert_eq(s.grid[d], cases[c].grid[d]);
+    if (!cases[c].text) cr_assert(s.far == (strcmp(s.name, "D3N33") == 0 || strcmp(s.name, "D3N13") == 0));
+  }
 }
 
 #else

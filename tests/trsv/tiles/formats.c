@@ -228,6 +228,9 @@ Test(tile_formats, bytes_by_format_and_by_array) {
   sptrsm_context *context;
   sptrsm_matrix *matrix;
   sptrsm_tile_stats s = {.size = sizeof s};
+  sptrsm_plan *plan;
+  sptrsm_info info = {.size = sizeof info};
+  sptrsm_options options;
   const sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = t->view.n, .ptr = t->ptr, .idx = t->idx, .val = t->val};
   cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
   cr_assert_eq(sptrsm_matrix_create(&matrix, context, &T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
@@ -242,6 +245,12 @@ Test(tile_formats, bytes_by_format_and_by_array) {
   }
   cr_assert(s.tiles == tiles && s.tiles > 36 && s.bytes == by_array, "%d of %d tiles", (int)tiles, (int)s.tiles);
   cr_assert_eq(by_format + beside, by_array, "%d bytes by format and %d beside, %d by array", (int)by_format, (int)beside, (int)by_array);
+  sptrsm_options_init(&options);
+  options.method = "tile-levelset";
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_info(&info, plan), SPTRSM_OK);
+  cr_assert_eq(info.plan_bytes, sizeof(spti_tiles) + (size_t)by_array, "%zu bytes of a plan", info.plan_bytes);
+  sptrsm_plan_destroy(plan);
   cr_assert_eq(sptrsm_matrix_tiles(NULL, matrix, SPTRSM_N), SPTRSM_ERR_ARGUMENT);
   cr_assert_eq(sptrsm_matrix_tiles(&s, NULL, SPTRSM_N), SPTRSM_ERR_ARGUMENT);
   sptrsm_matrix_destroy(matrix);
