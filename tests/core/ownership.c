@@ -150,6 +150,21 @@ Test(ownership, new_values_equal_a_fresh_matrix) {
   open_all();
 }
 
+/* A copied matrix judges the diagonal of new values by its own arrays, since the caller's may be gone. */
+Test(ownership, new_values_of_a_matrix_whose_arrays_are_gone) {
+  int64_t *ptr = malloc(sizeof A.ptr);
+  memcpy(ptr, A.ptr, sizeof A.ptr);
+  A.T.ptr = ptr;
+  sptrsm_matrix *m = make_matrix(SPTRSM_COPY);
+  for (int i = 0; i <= N; i++) ptr[i] = 0;
+  free(ptr);
+  cr_assert_eq(sptrsm_matrix_set_values(m, A.val), SPTRSM_OK, "%s", sptrsm_last_error());
+  A.val[A.ptr[7] - 1] = 0;
+  cr_assert_eq(sptrsm_matrix_set_values(m, A.val), SPTRSM_ERR_SINGULAR);
+  cr_assert(strstr(sptrsm_last_error(), "(6,6) is zero"), "%s", sptrsm_last_error());
+  sptrsm_matrix_destroy(m);
+}
+
 /* Only some lines store their unit diagonal: the matrix drops it, but new values still have the caller's order. */
 Test(ownership, new_values_where_some_unit_diagonals_are_stored) {
   int64_t p = 0, q = 0;

@@ -166,7 +166,9 @@ Test(choose, at_the_bounds) {
   spti_features few_entries = problem(1000, 100, 80, 12, 129);
   few_entries.nnz = 3200;
   expect(few_entries, "levelset");
-  few_entries.nnz++;
+  few_entries.wide_levels = 13;
+  expect(few_entries, "gather");
+  few_entries.wide_levels = 12, few_entries.nnz++;
   expect(few_entries, "gather");
   expect(problem(1000, 100, 79, 12, 1), "syncfree-csc");
   expect(problem(1000, 100, 80, 13, 1), "syncfree-csc");
