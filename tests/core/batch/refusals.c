@@ -214,6 +214,7 @@ Test(batch_refusals, of_items_side_by_side) {
   refuse_solve("item 0: X: stride = 3 is less than the 24 elements from its first to its last one");
   X.stride = ORDER;
   accept_solve();
+  cr_assert_eq(batch->compared, 0, "blocks at strides were compared one by one");
   X.layout = SPTRSM_ROW_MAJOR, X.ld = COUNT * NRHS, X.stride = NRHS;
   accept_solve();
 }

@@ -37,6 +37,26 @@ Test(choose, known_problems_at_one_right_hand_side) {
   expect(problem(7077888, 574, 10, 550, 1), "syncfree-csr"); /* 7-point stencil */
 }
 
+/* A row holds for who asks for the same bits on every run exactly if its method has them. */
+Test(choose, deterministic_rows) {
+  static const struct {
+    int32_t n, levels, thin, wide;
+    const char *method;
+  } cases[] = {{466316, 2, 0, 2, "levelset"}, {13436, 941, 903, 8, "levelset"}, {43243, 1104, 983, 45, "syncfree-csr"}};
+  sptrsm_auto_row row = {.size = sizeof row};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    spti_features f = problem(cases[c].n, cases[c].levels, cases[c].thin, cases[c].wide, 1);
+    f.deterministic = true;
+    expect(f, cases[c].method);
+  }
+  for (int r = 0; r < sptrsm_auto_row_count(); r++) {
+    cr_assert_eq(sptrsm_auto_row_at(&row, r, NULL), SPTRSM_OK);
+    const spti_method *method = spti_method_find(row.method, strcspn(row.method, ":"), row.place);
+    if (method && method->place == row.place) /* those for a GPU: on the emulator */
+      cr_expect_eq(row.deterministic, (method->flags & SPTI_DETERMINISTIC) != 0, "%s takes %s", row.name, row.method);
+  }
+}
+
 Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
   static const int64_t counts[] = {0, 5, 32, 1000};
   for (int c = 0; c < 4; c++) {
