@@ -212,6 +212,7 @@ static void check_packing(bool *dense, const test_system *system, sptrsm_op op, 
       int32_t other = spti_view_line(&v, v.idx[p]);
       double got = packed(val, &nodes, v.pull ? place : other, v.pull ? other : place);
       cr_assert_eq(got, ((const double *)v.val)[p], "line %d, entry %lld", line, (long long)p);
+      cr_assert(got != 0 || signbit(got), "line %d, entry %lld: a stored zero is 0, not -0", line, (long long)p);
       expected += fabs(got);
     }
   }
@@ -224,12 +225,19 @@ static void check_packing(bool *dense, const test_system *system, sptrsm_op op, 
   sptrsm_context_destroy(context);
 }
 
+static void store_zeros(test_system *system) {
+  for (int32_t line = 0; line < system->T.n; line++)
+    for (int64_t p = system->T.ptr[line]; p < system->T.ptr[line + 1]; p++)
+      if (system->T.idx[p] != line && p % 5 == 0) ((double *)system->T.val)[p] = 0;
+}
+
 Test(block_host_parts, every_entry_is_packed_once_in_all_orientations) {
   bool dense = false;
   for (int pattern = 0; pattern < TEST_PATTERNS; pattern++)
     for (int kind = 0; kind < 8; kind++) {
       test_system system = test_system_make((test_pattern)pattern, 75, kind & 1 ? SPTRSM_CSR : SPTRSM_CSC, SPTRSM_F64,
                                             kind & 2 ? SPTRSM_UPPER : SPTRSM_LOWER, TEST_NONUNIT, 7);
+      store_zeros(&system);
       check_packing(&dense, &system, kind & 4 ? SPTRSM_T : SPTRSM_N, SPTI_PULL, 10 * kind);
       check_packing(&dense, &system, kind & 4 ? SPTRSM_T : SPTRSM_N, SPTI_PUSH, 10 * kind);
       test_system_free(&system);
