@@ -8,6 +8,8 @@
 
 #include <sptrsm.h>
 
+#include "core/matrix/matrix.h"
+
 /* A band of half-width 3, lower, CSR. */
 enum { N = 60, WIDTH = 4, NRHS = 24 };
 
@@ -222,6 +224,19 @@ static void limits(const char *method) {
   sptrsm_plan_destroy(p);
   sptrsm_plan_destroy(narrow);
   sptrsm_matrix_destroy(m);
+}
+
+/* Lines by the other orientation come with a map of the values. */
+Test(ownership, a_matrix_tells_the_bytes_of_its_own_arrays) {
+  const size_t entries = (size_t)A.ptr[N], lines = sizeof A.ptr + entries * (sizeof *A.idx + sizeof *A.val);
+  sptrsm_matrix *copied = make_matrix(SPTRSM_COPY), *borrowed = make_matrix(SPTRSM_BORROW);
+  cr_assert_eq(spti_matrix_bytes(copied), lines);
+  cr_assert_eq(spti_matrix_bytes(borrowed), 0);
+  spti_view v;
+  cr_assert_eq(spti_matrix_view(&v, borrowed, spti_op_from(SPTRSM_N), SPTI_PUSH, SPTRSM_HOST), SPTRSM_OK);
+  cr_assert_eq(spti_matrix_bytes(borrowed), lines + entries * sizeof(int64_t));
+  sptrsm_matrix_destroy(copied);
+  sptrsm_matrix_destroy(borrowed);
 }
 
 Test(ownership, a_memory_limit_narrows_the_panel) { for_each_method(limits); }

@@ -6,6 +6,7 @@
 
 #include <sptrsm_schur.h>
 
+#include "core/base/clock.h"
 #include "support/factor_set.h"
 
 static sptrsm_context *context;
@@ -209,6 +210,17 @@ Test(schur_refusals, threads_keep_the_limit) {
     sptrsm_schur_destroy(s);
   }
   cr_assert(bytes[1] > bytes[0] && bytes[1] <= 3 * bytes[0], "%zu bytes, %zu for one thread", bytes[1], bytes[0]);
+}
+
+/* Both are of one clock, and the analysis is a part of the call. */
+Test(schur_refusals, an_analysis_takes_no_longer_than_the_call) {
+  sptrsm_schur_facts facts = {.size = sizeof facts};
+  const double begin_of_call = spti_seconds();
+  sptrsm_schur *s = create();
+  const double most = spti_seconds() - begin_of_call;
+  cr_assert_eq(sptrsm_schur_info(&facts, s), SPTRSM_OK);
+  cr_assert(facts.analysis_seconds >= 0 && facts.analysis_seconds <= most, "%g of %g s", facts.analysis_seconds, most);
+  sptrsm_schur_destroy(s);
 }
 
 /* ---- calls ---- */

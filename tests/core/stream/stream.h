@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/matrix/matrix.h"
 #include "support/oracle.h"
 
 #if defined(STREAM_EMULATED)
