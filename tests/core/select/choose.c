@@ -421,3 +421,27 @@ Test(choose, features_of_a_matrix) {
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(host);
 }
+
+#ifdef CHOOSE_EMULATED
+/* Two levels decide by themselves, and yet the caller is told of the widths: one level has a row, the other one all others. */
+Test(choose, features_that_the_choice_does_not_need) {
+  enum { N = 100 };
+  static int64_t ptr[N + 1];
+  static int32_t idx[2 * N];
+  static double val[2 * N], values[SPTRSM_AUTO_FEATURES];
+  for (int i = 0, p = 0; i < N; ptr[++i] = p) {
+    if (i > 0) idx[p] = 0, val[p++] = 1;
+    idx[p] = i, val[p++] = 2;
+  }
+  const sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = N, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_context *device;
+  sptrsm_matrix *matrix;
+  cr_assert_eq(sptrsm_context_create(&device, SPTRSM_CUDA, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_matrix_create(&matrix, device, &T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_auto_features(values, matrix, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_expect_eq(values[feature_named("levels")], 2);
+  cr_expect_eq(values[feature_named("thin_share")], 0.5);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(device);
+}
+#endif
