@@ -7,6 +7,7 @@
 #include <sptrsm_schur.h>
 
 #include "core/base/clock.h"
+#include "core/schur/schur.h"
 #include "support/factor_set.h"
 
 static sptrsm_context *context;
@@ -348,6 +349,27 @@ Test(schur_refusals, other_2x2_blocks) {
   cr_assert_eq(sptrsm_direct_set_values(direct, NULL, NULL, set.D_sub, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
   expect(sptrsm_schur_solve(s, &S), SPTRSM_ERR_ARGUMENT, "D_sub[2] is zero now");
   sptrsm_schur_destroy(s);
+}
+
+/* A column is solved in the rows that it reaches: here L is diagonal, and an entry reaches its own row. */
+Test(schur_refusals, rows_that_a_column_does_not_reach_are_left_out) {
+  int64_t lines[N + 1], one[2] = {0, 1};
+  int32_t diagonal[N], row;
+  double twos[N];
+  for (int i = 0; i < N; i++) lines[i] = diagonal[i] = i, twos[i] = 2;
+  lines[N] = N;
+  sptrsm_sparse L = {SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, SPTRSM_NONUNIT, SPTRSM_HOST, N, lines, diagonal, twos};
+  sptrsm_factors f;
+  sptrsm_factors_init(&f);
+  f.L = &L, f.u_kind = SPTRSM_U_IS_LT;
+  sptrsm_direct_destroy(direct);
+  cr_assert_eq(sptrsm_direct_create(&direct, context, &f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  B.count = 1, B.ptr = one, B.idx = &row;
+  for (row = 0; row < N; row++) {
+    sptrsm_schur *s = create();
+    cr_assert_eq(s->side[0].groups[0].rows, 1, "row %d: %d rows", row, (int)s->side[0].groups[0].rows);
+    sptrsm_schur_destroy(s);
+  }
 }
 
 /* ---- the smallest cases ---- */
