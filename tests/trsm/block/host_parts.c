@@ -391,3 +391,22 @@ Test(block_host_parts, cuts_of_lists_outside_of_them_are_refused) {
   free(memory);
   test_system_free(&system);
 }
+
+/* Five rows by themselves, of which a damaged plan has four. */
+Test(block_host_parts, supernodes_of_too_few_rows_are_refused) {
+  static drawn d;
+  static _Alignas(SPTI_BLOB_ALIGNMENT) char memory[1024];
+  const spti_view *v = make_view(&d, 5);
+  spti_nodes nodes = find(v, 20, 0), read = {0};
+  cr_assert(nodes.count == 5 && nodes.list_length == 0);
+  spti_blob blob = {.mode = SPTI_BLOB_WRITE, .memory = memory, .bytes = sizeof memory};
+  spti_nodes_carry(&nodes, &blob, v);
+  cr_assert_eq(blob.status, SPTRSM_OK, "%s", sptrsm_last_error());
+  const int64_t fewer = 4;
+  memcpy(memory + sizeof fewer, &fewer, sizeof fewer); /* behind the order */
+  blob = (spti_blob){.mode = SPTI_BLOB_READ, .memory = memory, .bytes = sizeof memory};
+  spti_nodes_carry(&read, &blob, v);
+  cr_assert_eq(blob.status, SPTRSM_ERR_ARGUMENT);
+  cr_assert(strstr(sptrsm_last_error(), "its supernodes have 4 of 5 rows"), "%s", sptrsm_last_error());
+  spti_nodes_free(&nodes);
+}
