@@ -1,5 +1,5 @@
-/* stencil.c -- stencils on grids through the public interface: recognised on the host; with STENCIL_ON_GPU also named in the options of a
- * plan, solved and refused by structgrid. On the host also: found by name. */
+/* stencil.c -- stencils on grids through the public interface: recognised on the host, and found by name; with STENCIL_ON_GPU also named in
+ * the options of a plan, solved and refused by structgrid. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
