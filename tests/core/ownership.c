@@ -8,6 +8,8 @@
 
 #include <sptrsm.h>
 
+#include "core/matrix/matrix.h"
+
 /* A band of half-width 3, lower, CSR. */
 enum { N = 60, WIDTH = 4, NRHS = 24 };
 
@@ -150,6 +152,21 @@ Test(ownership, new_values_equal_a_fresh_matrix) {
   open_all();
 }
 
+/* A copied matrix judges the diagonal of new values by its own arrays, since the caller's may be gone. */
+Test(ownership, new_values_of_a_matrix_whose_arrays_are_gone) {
+  int64_t *ptr = malloc(sizeof A.ptr);
+  memcpy(ptr, A.ptr, sizeof A.ptr);
+  A.T.ptr = ptr;
+  sptrsm_matrix *m = make_matrix(SPTRSM_COPY);
+  for (int i = 0; i <= N; i++) ptr[i] = 0;
+  free(ptr);
+  cr_assert_eq(sptrsm_matrix_set_values(m, A.val), SPTRSM_OK, "%s", sptrsm_last_error());
+  A.val[A.ptr[7] - 1] = 0;
+  cr_assert_eq(sptrsm_matrix_set_values(m, A.val), SPTRSM_ERR_SINGULAR);
+  cr_assert(strstr(sptrsm_last_error(), "(6,6) is zero"), "%s", sptrsm_last_error());
+  sptrsm_matrix_destroy(m);
+}
+
 /* Only some lines store their unit diagonal: the matrix drops it, but new values still have the caller's order. */
 Test(ownership, new_values_where_some_unit_diagonals_are_stored) {
   int64_t p = 0, q = 0;
@@ -207,6 +224,19 @@ static void limits(const char *method) {
   sptrsm_plan_destroy(p);
   sptrsm_plan_destroy(narrow);
   sptrsm_matrix_destroy(m);
+}
+
+/* Lines by the other orientation come with a map of the values. */
+Test(ownership, a_matrix_tells_the_bytes_of_its_own_arrays) {
+  const size_t entries = (size_t)A.ptr[N], lines = sizeof A.ptr + entries * (sizeof *A.idx + sizeof *A.val);
+  sptrsm_matrix *copied = make_matrix(SPTRSM_COPY), *borrowed = make_matrix(SPTRSM_BORROW);
+  cr_assert_eq(spti_matrix_bytes(copied), lines);
+  cr_assert_eq(spti_matrix_bytes(borrowed), 0);
+  spti_view v;
+  cr_assert_eq(spti_matrix_view(&v, borrowed, spti_op_from(SPTRSM_N), SPTI_PUSH, SPTRSM_HOST), SPTRSM_OK);
+  cr_assert_eq(spti_matrix_bytes(borrowed), lines + entries * sizeof(int64_t));
+  sptrsm_matrix_destroy(copied);
+  sptrsm_matrix_destroy(borrowed);
 }
 
 Test(ownership, a_memory_limit_narrows_the_panel) { for_each_method(limits); }

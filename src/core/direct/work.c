@@ -9,7 +9,6 @@ void spti_direct_free_workspace(sptrsm_direct *d) {
     spti_direct_slot *at = spti_direct_slot_at(d, s);
     if (at->work_made) spti_work_free(at->work, at->plan);
     at->work_made = false;
-    at->work = NULL;
   }
   spti_panels_free(&d->panels, d->context);
   spti_free(d->context, d->own_shared.memory);

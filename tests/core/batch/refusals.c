@@ -136,7 +136,12 @@ Test(batch_refusals, of_mixed_batches) {
   expect(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_ERR_ARGUMENT, "item 2: it has another dtype than item 0");
   wrong.dtype = SPTRSM_F64, wrong.idx = unsorted;
   expect(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_ERR_STRUCTURE, "item 2: L: row 1");
-  wrong.idx = idx, single.D_sub = NULL, single.u_kind = SPTRSM_U_GIVEN;
+  sptrsm_sparse no_U = L; /* which nothing has looked at where L is singular */
+  double zero[ENTRIES] = {0};
+  wrong.idx = idx, wrong.val = zero, no_U.uplo = SPTRSM_UPPER, no_U.ptr = NULL;
+  single.U = &no_U, single.u_kind = SPTRSM_U_GIVEN;
+  expect(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_ERR_ARGUMENT, "item 2: U: matrix: ptr is NULL");
+  wrong.val = L_val, single.U = NULL, single.D_sub = NULL;
   cr_assert_eq(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
   expect(sptrsm_batch_solve(out, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, NULL), SPTRSM_ERR_ARGUMENT,
          "system A needs U; the factors of item 2 have only L");
@@ -214,6 +219,7 @@ Test(batch_refusals, of_items_side_by_side) {
   refuse_solve("item 0: X: stride = 3 is less than the 24 elements from its first to its last one");
   X.stride = ORDER;
   accept_solve();
+  cr_assert_eq(batch->compared, 0, "blocks at strides were compared one by one");
   X.layout = SPTRSM_ROW_MAJOR, X.ld = COUNT * NRHS, X.stride = NRHS;
   accept_solve();
 }

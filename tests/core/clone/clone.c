@@ -162,6 +162,23 @@ Test(clone, diagonals_that_are_not_stored_and_arrays_that_are_borrowed) {
       }
 }
 
+/* What `auto` chose for another place is of no use there: the clone is the plan that `auto` makes. */
+Test(clone, auto_chooses_anew_in_another_place, .disabled = SAME_PLACE) {
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  solver a = open_solver(&system, "auto", SPTRSM_N, SPTRSM_COPY), b = clone_solver(&a);
+  sptrsm_plan *fresh;
+  sptrsm_info cloned = {.size = sizeof cloned}, made = {.size = sizeof made};
+  ok(sptrsm_plan_create(&fresh, b.matrix, NULL));
+  ok(sptrsm_plan_info(&cloned, b.plan));
+  ok(sptrsm_plan_info(&made, fresh));
+  cr_assert(strcmp(cloned.method, made.method) == 0 && strcmp(cloned.reason, made.reason) == 0, "%s (%s), not %s (%s)", cloned.method,
+            cloned.reason, made.method, made.reason);
+  sptrsm_plan_destroy(fresh);
+  close_solver(&a);
+  close_solver(&b);
+  test_system_free(&system);
+}
+
 /* Is it a plan whose panels several threads share? */
 static bool is_shared(const sptrsm_plan *plan) {
   sptrsm_info info = {.size = sizeof info};

@@ -209,6 +209,20 @@ Test(team, threads_that_were_refused_are_asked_for_again) {
   spti_team_destroy(team);
 }
 
+/* A job that can use more helpers adds to those that are there. Several attempts, since a helper that slept for long ends by itself. */
+Test(team, helpers_that_are_there_are_not_started_again) {
+  int asked = 0;
+  for (int attempt = 0; asked != 2 && attempt < 5; attempt++) {
+    spti_team *team = open_team(3);
+    tally t = {.team = NULL};
+    const int before = threads_asked;
+    for (int threads = 2; threads <= 3; threads++) spti_team_run(team, threads, PIECES, count, &t);
+    asked = threads_asked - before;
+    spti_team_destroy(team);
+  }
+  cr_assert_eq(asked, 2, "two helpers took %d threads", asked);
+}
+
 /* ---- solves ---- */
 
 enum { N = 4000, NRHS = 64 };

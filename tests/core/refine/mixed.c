@@ -1,6 +1,9 @@
 /* mixed.c -- refinement with factors in single precision and solutions in double precision. */
 #include "core/refine/refine_case.h"
 
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
+
 TestSuite(refine_mixed, .init = open_context, .fini = close_context);
 
 static sptrsm_options mixed_options(void) {
@@ -254,6 +257,46 @@ Test(refine_mixed, single_factors_follow_new_values) {
   check_columns(&B_of_other.dense, 1, &B, &X, berr, 10 * u_of(SPTRSM_F64), "new values");
   expect(SPTRSM_ERR_ARGUMENT, sptrsm_direct_solve(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B.b, &X.b), "single precision");
   sptrsm_direct_destroy(d);
+}
+
+/* Triangles in device memory are rounded on the host. */
+static void *on_device(const void *array, size_t bytes) {
+  void *there;
+  OK(spti_alloc(context, &there, 1, bytes, "test array"));
+  OK(spti_gpu_copy(context, there, bytes, array, bytes, bytes, 1, SPTI_TO_DEVICE));
+  return there;
+}
+
+Test(refine_mixed, factors_in_device_memory, .disabled = DIRECT_PLACE == SPTRSM_HOST) {
+  static factor_set s;
+  static original A;
+  static block B, X;
+  double berr[NRHS];
+  for (int t = SPTRSM_F64; t <= SPTRSM_C128; t += 2) {
+    build(&s, &A, &recipes[0], (sptrsm_dtype)t, SPTRSM_CSR, 0);
+    triangle *const triangles[2] = {&s.L, &s.U};
+    void *there[6];
+    for (int k = 0; k < 2; k++) {
+      sptrsm_sparse *T = &triangles[k]->T;
+      const int64_t entries = T->ptr[N];
+      there[3 * k] = on_device(T->ptr, (N + 1) * sizeof *T->ptr);
+      there[3 * k + 1] = on_device(T->idx, (size_t)entries * sizeof *T->idx);
+      there[3 * k + 2] = on_device(T->val, (size_t)entries * sptrsm_dtype_bytes((sptrsm_dtype)t));
+      T->ptr = there[3 * k], T->idx = there[3 * k + 1], T->val = there[3 * k + 2], T->place = SPTRSM_CUDA;
+    }
+    sptrsm_direct *d = create(&s, &A, SPTRSM_MIXED, 0);
+    make_block(&B, SPTRSM_ROW_MAJOR, NRHS, 0, (sptrsm_dtype)t);
+    draw(&B);
+    sptrsm_refine_options options;
+    sptrsm_refine_options_init(&options);
+    options.solve = 1;
+    sptrsm_refine_result result = {.size = sizeof result, .berr = berr};
+    make_block(&X, SPTRSM_ROW_MAJOR, NRHS, 0, (sptrsm_dtype)t);
+    OK(refine_at(0, d, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, &options, &result));
+    check_columns(&A.dense, 1, &B, &X, berr, 10 * u_of((sptrsm_dtype)t), "factors in device memory");
+    sptrsm_direct_destroy(d);
+    for (int k = 0; k < 6; k++) spti_free(context, there[k]);
+  }
 }
 
 /* Recipe 0 has a U of its own: twice U, and A doubles. */

@@ -6,6 +6,8 @@
 
 #include <sptrsm_schur.h>
 
+#include "core/base/clock.h"
+#include "core/schur/schur.h"
 #include "support/factor_set.h"
 
 static sptrsm_context *context;
@@ -211,6 +213,17 @@ Test(schur_refusals, threads_keep_the_limit) {
   cr_assert(bytes[1] > bytes[0] && bytes[1] <= 3 * bytes[0], "%zu bytes, %zu for one thread", bytes[1], bytes[0]);
 }
 
+/* Both are of one clock, and the analysis is a part of the call. */
+Test(schur_refusals, an_analysis_takes_no_longer_than_the_call) {
+  sptrsm_schur_facts facts = {.size = sizeof facts};
+  const double begin_of_call = spti_seconds();
+  sptrsm_schur *s = create();
+  const double most = spti_seconds() - begin_of_call;
+  cr_assert_eq(sptrsm_schur_info(&facts, s), SPTRSM_OK);
+  cr_assert(facts.analysis_seconds >= 0 && facts.analysis_seconds <= most, "%g of %g s", facts.analysis_seconds, most);
+  sptrsm_schur_destroy(s);
+}
+
 /* ---- calls ---- */
 
 Test(schur_refusals, blocks) {
@@ -336,6 +349,27 @@ Test(schur_refusals, other_2x2_blocks) {
   cr_assert_eq(sptrsm_direct_set_values(direct, NULL, NULL, set.D_sub, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
   expect(sptrsm_schur_solve(s, &S), SPTRSM_ERR_ARGUMENT, "D_sub[2] is zero now");
   sptrsm_schur_destroy(s);
+}
+
+/* A column is solved in the rows that it reaches: here L is diagonal, and an entry reaches its own row. */
+Test(schur_refusals, rows_that_a_column_does_not_reach_are_left_out) {
+  int64_t lines[N + 1], one[2] = {0, 1};
+  int32_t diagonal[N], row;
+  double twos[N];
+  for (int i = 0; i < N; i++) lines[i] = diagonal[i] = i, twos[i] = 2;
+  lines[N] = N;
+  sptrsm_sparse L = {SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, SPTRSM_NONUNIT, SPTRSM_HOST, N, lines, diagonal, twos};
+  sptrsm_factors f;
+  sptrsm_factors_init(&f);
+  f.L = &L, f.u_kind = SPTRSM_U_IS_LT;
+  sptrsm_direct_destroy(direct);
+  cr_assert_eq(sptrsm_direct_create(&direct, context, &f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  B.count = 1, B.ptr = one, B.idx = &row;
+  for (row = 0; row < N; row++) {
+    sptrsm_schur *s = create();
+    cr_assert_eq(s->side[0].groups[0].rows, 1, "row %d: %d rows", row, (int)s->side[0].groups[0].rows);
+    sptrsm_schur_destroy(s);
+  }
 }
 
 /* ---- the smallest cases ---- */

@@ -37,6 +37,26 @@ Test(choose, known_problems_at_one_right_hand_side) {
   expect(problem(7077888, 574, 10, 550, 1), "syncfree-csr"); /* 7-point stencil */
 }
 
+/* A row holds for who asks for the same bits on every run exactly if its method has them. */
+Test(choose, deterministic_rows) {
+  static const struct {
+    int32_t n, levels, thin, wide;
+    const char *method;
+  } cases[] = {{466316, 2, 0, 2, "levelset"}, {13436, 941, 903, 8, "levelset"}, {43243, 1104, 983, 45, "syncfree-csr"}};
+  sptrsm_auto_row row = {.size = sizeof row};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    spti_features f = problem(cases[c].n, cases[c].levels, cases[c].thin, cases[c].wide, 1);
+    f.deterministic = true;
+    expect(f, cases[c].method);
+  }
+  for (int r = 0; r < sptrsm_auto_row_count(); r++) {
+    cr_assert_eq(sptrsm_auto_row_at(&row, r, NULL), SPTRSM_OK);
+    const spti_method *method = spti_method_find(row.method, strcspn(row.method, ":"), row.place);
+    if (method && method->place == row.place) /* those for a GPU: on the emulator */
+      cr_expect_eq(row.deterministic, (method->flags & SPTI_DETERMINISTIC) != 0, "%s takes %s", row.name, row.method);
+  }
+}
+
 Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
   static const int64_t counts[] = {0, 5, 32, 1000};
   for (int c = 0; c < 4; c++) {
@@ -166,7 +186,9 @@ Test(choose, at_the_bounds) {
   spti_features few_entries = problem(1000, 100, 80, 12, 129);
   few_entries.nnz = 3200;
   expect(few_entries, "levelset");
-  few_entries.nnz++;
+  few_entries.wide_levels = 13;
+  expect(few_entries, "gather");
+  few_entries.wide_levels = 12, few_entries.nnz++;
   expect(few_entries, "gather");
   expect(problem(1000, 100, 79, 12, 1), "syncfree-csc");
   expect(problem(1000, 100, 80, 13, 1), "syncfree-csc");
@@ -399,3 +421,27 @@ Test(choose, features_of_a_matrix) {
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(host);
 }
+
+#ifdef CHOOSE_EMULATED
+/* Two levels decide by themselves, and yet the caller is told of the widths: one level has a row, the other one all others. */
+Test(choose, features_that_the_choice_does_not_need) {
+  enum { N = 100 };
+  static int64_t ptr[N + 1];
+  static int32_t idx[2 * N];
+  static double val[2 * N], values[SPTRSM_AUTO_FEATURES];
+  for (int i = 0, p = 0; i < N; ptr[++i] = p) {
+    if (i > 0) idx[p] = 0, val[p++] = 1;
+    idx[p] = i, val[p++] = 2;
+  }
+  const sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = N, .ptr = ptr, .idx = idx, .val = val};
+  sptrsm_context *device;
+  sptrsm_matrix *matrix;
+  cr_assert_eq(sptrsm_context_create(&device, SPTRSM_CUDA, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_matrix_create(&matrix, device, &T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_auto_features(values, matrix, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_expect_eq(values[feature_named("levels")], 2);
+  cr_expect_eq(values[feature_named("thin_share")], 0.5);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(device);
+}
+#endif

@@ -125,6 +125,7 @@ Test(stream, a_plan_streams_when_the_limit_says_so) {
     begin_to_watch();
     solver tight = open_solver(&system, small, SPTRSM_N, limit);
     cr_assert_geq(pieces_of(tight.plan), 2);
+    cr_assert_eq(spti_matrix_device_copies(tight.matrix) & 2, 0, "lines for the plan that did not fit are still on the device");
     cr_assert(strstr(info_of(tight.plan).reason, "memory limit"), "%s", info_of(tight.plan).reason);
     test_block X = solve(&tight, &B);
     expect_kept(limit);

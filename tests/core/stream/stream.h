@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/matrix/matrix.h"
 #include "support/oracle.h"
 
 #if defined(STREAM_EMULATED)

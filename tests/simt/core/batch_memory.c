@@ -264,6 +264,9 @@ Test(batch_memory, grows_with_another_system_within_the_limit) {
             later.workspace_bytes);
   check_tall(batch, SPTRSM_N);
   check_tall(batch, SPTRSM_T);
+  const size_t made = emulated_gpu_total;
+  for (int op = SPTRSM_N; op <= SPTRSM_T; op++) check_tall(batch, (sptrsm_op)op);
+  cr_assert_eq(emulated_gpu_total, made, "plans that are there were made again");
   sptrsm_batch_destroy(batch);
   sptrsm_context_destroy(context);
   cr_assert_eq(emulated_gpu_blocks, 0);

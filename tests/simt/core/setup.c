@@ -282,3 +282,27 @@ Test(setup, new_values_of_clones_in_mixed_precision) {
   test_system_free(&system);
   cr_assert_eq(emulated_gpu_blocks, 0);
 }
+
+/* Level sets are found on the host, from arrays that come from the context's device. */
+Test(setup, levels_of_a_matrix_while_another_device_is_the_callers) {
+  enum { CALLERS_DEVICE = 3 };
+  test_system system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  int32_t level[ORDER], most = 0;
+  sptrsm_context *context;
+  sptrsm_level_stats stats = {.size = sizeof stats};
+  for (int k = 0; k < 2; k++) { /* the first call brings the arrays */
+    sptrsm_matrix *matrix;
+    emulated_gpu_current = CALLERS_DEVICE, emulated_gpu_strays = 0;
+    ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "levels");
+    ok(sptrsm_matrix_create(&matrix, context, &system.T, SPTRSM_COPY), "levels");
+    if (k == 0) ok(sptrsm_matrix_row_levels(level, matrix, SPTRSM_N), "levels of rows");
+    ok(sptrsm_matrix_levels(&stats, matrix, SPTRSM_N), "levels");
+    if (k == 1) ok(sptrsm_matrix_row_levels(level, matrix, SPTRSM_N), "levels of rows");
+    for (int i = 0; i < ORDER; i++) most = level[i] > most ? level[i] : most;
+    cr_assert_eq(most + 1, stats.levels);
+    sptrsm_matrix_destroy(matrix);
+    sptrsm_context_destroy(context);
+    cr_assert(emulated_gpu_strays == 0 && emulated_gpu_current == CALLERS_DEVICE, "%d calls on another device", emulated_gpu_strays);
+  }
+  test_system_free(&system);
+}

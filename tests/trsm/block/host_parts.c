@@ -1,5 +1,5 @@
 /* host_parts.c -- what conformance cannot see of block on the host: its supernodes, where it puts values, what added zeros do beside
- * a NaN, and the kernels of each instruction set. */
+ * a NaN, the kernels of each instruction set, and trees of supernodes in a damaged plan. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "core/matrix/matrix.h"
 #include "support/oracle.h"
 #include "support/solver.h"
-#include "trsm/block/host/nodes.h"
+#include "trsm/block/host/trees.h"
 
 enum { ORDER_MOST = 40 };
 
@@ -212,6 +212,7 @@ static void check_packing(bool *dense, const test_system *system, sptrsm_op op, 
       int32_t other = spti_view_line(&v, v.idx[p]);
       double got = packed(val, &nodes, v.pull ? place : other, v.pull ? other : place);
       cr_assert_eq(got, ((const double *)v.val)[p], "line %d, entry %lld", line, (long long)p);
+      cr_assert(got != 0 || signbit(got), "line %d, entry %lld: a stored zero is 0, not -0", line, (long long)p);
       expected += fabs(got);
     }
   }
@@ -224,12 +225,19 @@ static void check_packing(bool *dense, const test_system *system, sptrsm_op op, 
   sptrsm_context_destroy(context);
 }
 
+static void store_zeros(test_system *system) {
+  for (int32_t line = 0; line < system->T.n; line++)
+    for (int64_t p = system->T.ptr[line]; p < system->T.ptr[line + 1]; p++)
+      if (system->T.idx[p] != line && p % 5 == 0) ((double *)system->T.val)[p] = 0;
+}
+
 Test(block_host_parts, every_entry_is_packed_once_in_all_orientations) {
   bool dense = false;
   for (int pattern = 0; pattern < TEST_PATTERNS; pattern++)
     for (int kind = 0; kind < 8; kind++) {
       test_system system = test_system_make((test_pattern)pattern, 75, kind & 1 ? SPTRSM_CSR : SPTRSM_CSC, SPTRSM_F64,
                                             kind & 2 ? SPTRSM_UPPER : SPTRSM_LOWER, TEST_NONUNIT, 7);
+      store_zeros(&system);
       check_packing(&dense, &system, kind & 4 ? SPTRSM_T : SPTRSM_N, SPTI_PULL, 10 * kind);
       check_packing(&dense, &system, kind & 4 ? SPTRSM_T : SPTRSM_N, SPTI_PUSH, 10 * kind);
       test_system_free(&system);
@@ -335,4 +343,70 @@ Test(block_host_parts, every_instruction_set_solves) {
       test_system_free(&system);
     }
   cr_assert_geq(solved, 16);
+}
+
+/* ---- trees of several threads ---- */
+
+static spti_blob carried(spti_blob_mode mode, void *memory, size_t bytes, spti_node_trees *trees, const spti_nodes *nodes) {
+  spti_blob blob = {.mode = mode, .memory = memory, .bytes = bytes};
+  spti_node_trees_carry(trees, &blob, nodes);
+  return blob;
+}
+
+static void read_trees(sptrsm_status wanted, void *memory, size_t bytes, const spti_nodes *nodes, const char *what) {
+  spti_node_trees trees = {.schedule = {.least = 1, .team = 1}};
+  const spti_blob blob = carried(SPTI_BLOB_READ, memory, bytes, &trees, nodes);
+  cr_assert_eq(blob.status, wanted, "%s: %s", what, sptrsm_status_name(blob.status));
+  spti_node_trees_free(&trees);
+}
+
+/* The places at which the list of a node is cut for the layers must lie in it and not decrease. */
+Test(block_host_parts, cuts_of_lists_outside_of_them_are_refused) {
+  test_system system = test_system_make(TEST_TREE, 60000, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3);
+  const sptrsm_sparse *T = &system.T;
+  const spti_view v = {.n = T->n, .nnz = T->ptr[T->n], .dtype = SPTRSM_F64, .ptr = T->ptr, .idx = T->idx, .val = T->val, .head = 1};
+  spti_nodes nodes = find(&v, 64, 20);
+  spti_node_trees built, read = {.schedule = {.least = 1, .team = 1}};
+  cr_assert_eq(spti_node_trees_build(&built, &nodes), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(built.schedule.team > 1 && built.part != NULL);
+  const size_t bytes = carried(SPTI_BLOB_MEASURE, NULL, 0, &built, &nodes).used;
+  void *memory = aligned_alloc(SPTI_BLOB_ALIGNMENT, (bytes + SPTI_BLOB_ALIGNMENT - 1) / SPTI_BLOB_ALIGNMENT * SPTI_BLOB_ALIGNMENT);
+  cr_assert_eq(carried(SPTI_BLOB_WRITE, memory, bytes, &built, &nodes).status, SPTRSM_OK);
+  cr_assert_eq(carried(SPTI_BLOB_READ, memory, bytes, &read, &nodes).status, SPTRSM_OK, "%s", sptrsm_last_error());
+  int32_t c = 0;
+  while (c < nodes.count && !(nodes.node[c].kind == SPTI_NODE_PUSH && nodes.node[c].listed > 0)) c++;
+  cr_assert_lt(c, nodes.count, "no node pushes");
+  int32_t *part = read.part + (size_t)c * SPTI_FOREST_LAYERS, *last = part + SPTI_FOREST_LAYERS - 1, kept = *part, most = *last;
+  *part = -1;
+  read_trees(SPTRSM_ERR_ARGUMENT, memory, bytes, &nodes, "a cut before the list");
+  *part = kept, *last = nodes.node[c].listed + 1;
+  read_trees(SPTRSM_ERR_ARGUMENT, memory, bytes, &nodes, "a cut behind the list");
+  *part = 1, *last = 0;
+  read_trees(SPTRSM_ERR_ARGUMENT, memory, bytes, &nodes, "a cut before an earlier one");
+  *part = kept, *last = most;
+  read_trees(SPTRSM_OK, memory, bytes, &nodes, "the cuts as they were");
+  spti_node_trees_free(&read);
+  spti_node_trees_free(&built);
+  spti_nodes_free(&nodes);
+  free(memory);
+  test_system_free(&system);
+}
+
+/* Five rows by themselves, of which a damaged plan has four. */
+Test(block_host_parts, supernodes_of_too_few_rows_are_refused) {
+  static drawn d;
+  static _Alignas(SPTI_BLOB_ALIGNMENT) char memory[1024];
+  const spti_view *v = make_view(&d, 5);
+  spti_nodes nodes = find(v, 20, 0), read = {0};
+  cr_assert(nodes.count == 5 && nodes.list_length == 0);
+  spti_blob blob = {.mode = SPTI_BLOB_WRITE, .memory = memory, .bytes = sizeof memory};
+  spti_nodes_carry(&nodes, &blob, v);
+  cr_assert_eq(blob.status, SPTRSM_OK, "%s", sptrsm_last_error());
+  const int64_t fewer = 4;
+  memcpy(memory + sizeof fewer, &fewer, sizeof fewer); /* behind the order */
+  blob = (spti_blob){.mode = SPTI_BLOB_READ, .memory = memory, .bytes = sizeof memory};
+  spti_nodes_carry(&read, &blob, v);
+  cr_assert_eq(blob.status, SPTRSM_ERR_ARGUMENT);
+  cr_assert(strstr(sptrsm_last_error(), "its supernodes have 4 of 5 rows"), "%s", sptrsm_last_error());
+  spti_nodes_free(&nodes);
 }

@@ -253,6 +253,9 @@ Test(tile_formats, bytes_by_format_and_by_array) {
   sptrsm_plan_destroy(plan);
   cr_assert_eq(sptrsm_matrix_tiles(NULL, matrix, SPTRSM_N), SPTRSM_ERR_ARGUMENT);
   cr_assert_eq(sptrsm_matrix_tiles(&s, NULL, SPTRSM_N), SPTRSM_ERR_ARGUMENT);
+  s.size = 0;
+  cr_assert_eq(sptrsm_matrix_tiles(&s, matrix, SPTRSM_N), SPTRSM_ERR_ARGUMENT);
+  cr_assert(strstr(sptrsm_last_error(), "sizeof(sptrsm_tile_stats)"), "%s", sptrsm_last_error());
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(context);
   free(t);
