@@ -52,7 +52,8 @@ function(sptrsm_visible_architectures out)
 endfunction()
 
 # Chooses if neither the user nor a parent project has set CMAKE_CUDA_ARCHITECTURES, nor the environment CUDAARCHS, and replaces all-major and
-# native by numbers. The choice goes to the cache, so that configuring again beside other GPUs, or without CUDAARCHS, keeps it.
+# native by numbers. The choice goes to the cache, so that configuring again beside other GPUs, or without CUDAARCHS, keeps it; but what a
+# parent project has asked for stays as it is there.
 macro(sptrsm_choose_architectures)
   set(sptrsm_asked "${CMAKE_CUDA_ARCHITECTURES}")
   set(sptrsm_chosen)
@@ -69,8 +70,10 @@ macro(sptrsm_choose_architectures)
     message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES=native, but nvidia-smi shows no GPU that nvcc knows; name one, or all-major")
   endif()
   if(sptrsm_chosen)
-    set(CMAKE_CUDA_ARCHITECTURES ${sptrsm_chosen} CACHE STRING "GPU architectures to compile for" FORCE)
-    set(CMAKE_CUDA_ARCHITECTURES ${sptrsm_chosen}) # outweighs what a parent project has set
+    if(PROJECT_IS_TOP_LEVEL OR sptrsm_asked STREQUAL "")
+      set(CMAKE_CUDA_ARCHITECTURES ${sptrsm_chosen} CACHE STRING "GPU architectures to compile for" FORCE)
+    endif()
+    set(CMAKE_CUDA_ARCHITECTURES ${sptrsm_chosen})
   endif()
 endmacro()
 

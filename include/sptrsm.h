@@ -180,7 +180,7 @@ typedef struct {
   size_t plan_bytes;       /* memory of the plan beyond the matrix */
   double flops_per_rhs;    /* floating-point operations of one right-hand side; a multiply-add is two, complex ones count as real */
 } sptrsm_info;
-SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *); /* may wait for queued work; no counts in a capture */
+SPTRSM_API sptrsm_status sptrsm_plan_info(sptrsm_info *out, const sptrsm_plan *); /* may wait for queued work */
 
 /* The memory that a solve changes; making it waits for queued work. Serves one solve at a time. panel: columns at once, 0: as planned. */
 typedef struct sptrsm_workspace sptrsm_workspace;

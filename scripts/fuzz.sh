@@ -57,7 +57,7 @@ fuzz() {
   mkdir -p "$kept"
   "$folder/tests/fuzz/fuzz_$target" "${arguments[@]}" "$kept" "tests/fuzz/corpus/$target" >"$log" 2>&1 || code=1
   summary "$target" "$log"
-  [[ $code -eq 0 ]] || { grep -E 'does not hold|ERROR: |runtime error|SUMMARY|Test unit' "$log" | head -n 20; tail -n 3 "$log"; }
+  [[ $code -eq 0 ]] || { grep -E 'does not hold|ERROR: |runtime error|SUMMARY|Test unit' "$log" | head -n 20 || true; tail -n 3 "$log"; }
   return $code
 }
 

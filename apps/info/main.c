@@ -11,7 +11,7 @@ static const char help[] = "sptrsm-info factors.h5              what is in the f
                            "\n"
                            "usage: sptrsm-info [options] FILE...   FILE: FILE or FILE:/path/in/file\n"
                            "  --methods            list methods\n"
-                           "  --list               names, forms and sizes of objects; their arrays are not read\n"
+                           "  --list               names, forms and sizes; no array of HDF5 is read\n"
                            "  --tiles              triangles as 16 x 16 tiles: formats, parallelism, memory\n"
                            "  --spy[=FILE]         a picture of the entries, here or as FILE.svg or FILE.png\n"
                            "  --levels-plot[=FILE] likewise of the rows of each level, with a histogram\n"

@@ -10,6 +10,7 @@ endfunction()
 set(ENV{PATH} "${WORK}:/usr/bin:/bin")
 set(CMAKE_CUDA_COMPILER ${WORK}/nvcc)
 include(${MODULE})
+set(PROJECT_IS_TOP_LEVEL ON)
 
 # expect(ASKED WANTED): what is chosen if the user asks for ASKED, or for nothing.
 function(expect asked wanted)
@@ -61,6 +62,17 @@ function(expect_kept)
   endif()
 endfunction()
 expect_kept()
+
+# As a part of another project: that project's choice is not touched.
+function(expect_untouched)
+  set(PROJECT_IS_TOP_LEVEL OFF)
+  set(CMAKE_CUDA_ARCHITECTURES all-major CACHE STRING "of the parent" FORCE)
+  sptrsm_choose_architectures()
+  if(NOT "${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "${cuda13}" OR NOT "$CACHE{CMAKE_CUDA_ARCHITECTURES}" STREQUAL "all-major")
+    message(SEND_ERROR "in a parent: ${CMAKE_CUDA_ARCHITECTURES}, and $CACHE{CMAKE_CUDA_ARCHITECTURES} in its cache")
+  endif()
+endfunction()
+expect_untouched()
 stand_in(nvidia-smi "echo 7.0")
 stand_in(nvcc "for a in 50 52 53 60 61 62 70 72 75 80 86 87 89 90; do echo compute_$a; done") # as CUDA 12.4 does
 expect("" 70)

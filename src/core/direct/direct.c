@@ -124,7 +124,7 @@ static sptrsm_status take_options(sptrsm_direct *d, bool *mixed, const sptrsm_op
 /* ---- the first plans ---- */
 
 enum { L_SLOT = 0, U_SLOT = 4 }; /* op N; U as a matrix of its own */
-enum { TOGETHER_LEAST = 20000 }; /* entries of either: an analysis of fewer takes less time than waking a thread saves */
+enum { TOGETHER_LEAST = 50000 }; /* entries of either: with fewer, waking a thread costs what it saves */
 
 typedef struct {
   const sptrsm_direct *d;
@@ -141,7 +141,7 @@ static void run_analysis(void *argument, int64_t piece, int member) {
   if (a->status != SPTRSM_OK) snprintf(a->message, sizeof a->message, "%s", sptrsm_last_error());
 }
 
-/* L and U by two threads. The larger one is begun first, so that the other thread does not keep the caller waiting for long. */
+/* L and U by two threads. The caller takes the first piece, so that is the larger one, and the caller seldom waits for the other thread. */
 static sptrsm_status analyse_together(sptrsm_direct *d) {
   const bool swapped = d->matrix[SPTI_U_MATRIX]->nnz > d->matrix[SPTI_L_MATRIX]->nnz;
   analysis both[2] = {{.d = d, .slot = swapped ? U_SLOT : L_SLOT}, {.d = d, .slot = swapped ? L_SLOT : U_SLOT}};

@@ -235,9 +235,8 @@ Test(batch_refusals, of_strides_whatever_is_masked_out) {
 }
 
 /* The last item begins where just its elements are left of the address space; only the first one is there. */
-Test(batch_refusals, of_strides_as_long_as_can_be) {
+Test(batch_refusals, of_strides_as_long_as_can_be, .disabled = BATCH_PLACE != SPTRSM_HOST) {
   const int64_t most = (INT64_MAX / (int64_t)sizeof(double _Complex) - SPAN) / (COUNT - 1);
-  if (BATCH_PLACE != SPTRSM_HOST) return;
   run.mask = mask;
   memset(mask, 0, sizeof mask);
   mask[0] = 1, X.stride = most + 1;
@@ -258,8 +257,7 @@ Test(batch_refusals, of_run) {
 }
 
 /* A load of a GPU at an address that is no multiple of its size is an error that ends the context. */
-Test(batch_refusals, of_arrays_off_their_elements) {
-  if (BATCH_PLACE == SPTRSM_HOST) return;
+Test(batch_refusals, of_arrays_off_their_elements, .disabled = BATCH_PLACE == SPTRSM_HOST) {
   run.status = (sptrsm_item_status *)((char *)status + 2), run.status_place = SPTRSM_CUDA;
   refuse_solve("run: status: the address is 2 bytes beyond a multiple of 4");
   run.status = NULL;

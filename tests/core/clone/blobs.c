@@ -349,7 +349,7 @@ Test(blobs, lists_that_do_not_ascend_are_refused) {
 
 /* The numbers of entries, of added zeros and of entries in supernodes follow each other in a plan; no solve reads them. */
 Test(blobs, counts_that_no_matrix_has_are_refused) {
-  const int64_t wrong[] = {-1, INT64_MAX};
+  const int64_t wrong[] = {-1, INT32_MAX, INT64_MAX};
   test_system system = test_system_make(TEST_TREE, 300, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
   const int64_t entries = system.T.ptr[system.T.n] - system.T.n;
   solver s = open_solver(&system.T, "block", SPTRSM_N);
@@ -362,7 +362,7 @@ Test(blobs, counts_that_no_matrix_has_are_refused) {
     memcpy(kept, blob.memory + at, sizeof kept);
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
       edit(blob, at, &wrong[k], sizeof *wrong);
-      expect_refusal(&s, NULL, blob, SPTRSM_ERR_ARGUMENT, "in its supernodes are not those of this matrix");
+      expect_refusal(&s, NULL, blob, SPTRSM_ERR_ARGUMENT, "in supernodes, are not those of this matrix");
     }
     edit(blob, at, kept, sizeof kept);
   }

@@ -96,8 +96,8 @@ void spti_nodes_carry(spti_nodes *s, spti_blob *b, const spti_view *v) {
     *s = (spti_nodes){.n = v->n, .count = (int32_t)shape[1], .pull = v->pull, .reversed = v->backward, .borrowed = true};
     s->stored = shape[4], s->entries = shape[5], s->added = shape[6], s->dense = shape[7], s->list_length = shape[8];
     if (!counts_fit(s, v))
-      spti_blob_refuse(b, "plan: %lld entries and %lld zeros in its supernodes are not those of this matrix; make the plan anew",
-                       (long long)s->entries, (long long)s->added);
+      spti_blob_refuse(b, "plan: %lld entries, %lld of them and %lld zeros in supernodes, are not those of this matrix; make the plan anew",
+                       (long long)s->entries, (long long)s->dense, (long long)s->added);
   }
   spti_blob_array(b, &s->node, s->count, sizeof *s->node);
   spti_blob_array(b, &s->list, s->list_length, sizeof *s->list);
