@@ -6,8 +6,7 @@ elseif(SPTRSM_SANITIZE OR SPTRSM_TSAN OR SPTRSM_COVERAGE)
   set(SPTRSM_TEST_SLOWNESS 3)
 endif()
 
-# sptrsm_left_out(VARIABLE label...): whether one of the labels is SPTRSM_LEAVE_OUT_TESTS. Such a test is not registered in this build, and
-# its program is built only on request.
+# sptrsm_left_out(VARIABLE label...): whether one of the labels is SPTRSM_LEAVE_OUT_TESTS. Such a test is not registered in this build.
 function(sptrsm_left_out variable)
   set(${variable} OFF PARENT_SCOPE)
   if(SPTRSM_LEAVE_OUT_TESTS AND "${SPTRSM_LEAVE_OUT_TESTS}" IN_LIST ARGN)
@@ -23,6 +22,15 @@ function(sptrsm_set_tests_properties)
       set_tests_properties(${name} PROPERTIES ${T_PROPERTIES})
     endif()
   endforeach()
+endfunction()
+
+# sptrsm_leave_out(VARIABLE target label...): the same, and builds the target only on request then.
+function(sptrsm_leave_out variable target)
+  sptrsm_left_out(left_out ${ARGN})
+  if(left_out)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+  set(${variable} ${left_out} PARENT_SCOPE)
 endfunction()
 
 # Options of a target that is only for tests: -O1, which compiles faster than -O3. With sanitizers none at all: GCC takes three times as
@@ -50,9 +58,8 @@ function(sptrsm_add_test name)
   target_link_libraries(test_${name} PRIVATE test_support sptrsm_static ${T_LIBRARIES} ${CRITERION_LIBRARY} Threads::Threads m)
   target_compile_definitions(test_${name} PRIVATE _GNU_SOURCE SPTRSM_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"
     SPTRSM_DATA="${PROJECT_SOURCE_DIR}/data" ${T_DEFINITIONS})
-  sptrsm_left_out(left_out ${T_LABELS})
+  sptrsm_leave_out(left_out test_${name} ${T_LABELS})
   if(left_out)
-    set_target_properties(test_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
   if("gpu" IN_LIST T_LABELS) # one process at a time: a device that changes between processes is many times slower
