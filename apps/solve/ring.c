@@ -21,9 +21,10 @@ typedef struct {
   char message[1024];
 } state;
 
-typedef struct {
+typedef struct { /* a thread */
   state *s;
-  int stage, server;
+  bool has[RING_STAGES]; /* the stages that it works on */
+  int server;            /* of stage `home` */
 } worker;
 
 static void stop(state *s, sptrsm_status status, const char *message) {
@@ -74,31 +75,41 @@ void ring_count(ring_server *s, double seconds) {
   s->busy += seconds;
 }
 
-/* Waits for the next item of the stage; -1: there is none, or a stage has failed. */
-static int64_t take(state *s, const worker *w) {
+/* A stage of the worker that can take an item; -1: none can now, and *more says whether one will. */
+static int find_stage(const state *s, const worker *w, bool *more) {
   ring *r = s->r;
-  int64_t item = -1, *taken = &s->taken[w->stage];
-  pthread_mutex_lock(&s->lock);
-  while (!s->stopped && *taken < r->items && (!is_ready(s, w->stage) || (w->stage == r->home && ring_sits_out(r, w->server, *taken))))
-    pthread_cond_wait(&s->moved, &s->lock);
-  if (!s->stopped && *taken < r->items) item = (*taken)++;
-  pthread_cond_broadcast(&s->moved); /* others of this stage may wait for an item that is not there any more */
-  pthread_mutex_unlock(&s->lock);
-  return item;
+  *more = false;
+  for (int stage = RING_STAGES - 1; stage >= 0 && !s->stopped; stage--) {
+    if (!w->has[stage] || s->taken[stage] == r->items) continue;
+    if (is_ready(s, stage) && (stage != r->home || !ring_sits_out(r, w->server, s->taken[stage]))) return stage;
+    *more = true;
+  }
+  return -1;
 }
 
-static void finish(state *s, const worker *w, int64_t item, double seconds) {
+/* Waits for the next item -> its stage; -1: there is none, or a stage has failed. */
+static int take(state *s, const worker *w, int64_t *item) {
+  bool more;
+  int stage;
+  pthread_mutex_lock(&s->lock);
+  while ((stage = find_stage(s, w, &more)) < 0 && more) pthread_cond_wait(&s->moved, &s->lock);
+  if (stage >= 0) *item = s->taken[stage]++;
+  pthread_cond_broadcast(&s->moved); /* others of this stage may wait for an item that is not there any more */
+  pthread_mutex_unlock(&s->lock);
+  return stage;
+}
+
+static void finish(state *s, const worker *w, int stage, int64_t item, double seconds) {
   ring *r = s->r;
   const int slot = (int)(item % r->slots);
   pthread_mutex_lock(&s->lock);
-  if (w->stage == r->home) {
+  if (stage == r->home) {
     if (!r->is_empty || !r->is_empty(r->context, slot)) ring_count(&r->server[w->server], seconds);
     s->early[slot] = true;
-    while (s->done[w->stage] < s->taken[w->stage] && s->early[s->done[w->stage] % r->slots])
-      s->early[s->done[w->stage]++ % r->slots] = false;
+    while (s->done[stage] < s->taken[stage] && s->early[s->done[stage] % r->slots]) s->early[s->done[stage]++ % r->slots] = false;
   } else {
-    r->busy[w->stage] += seconds;
-    s->done[w->stage]++;
+    r->busy[stage] += seconds;
+    s->done[stage]++;
   }
   pthread_cond_broadcast(&s->moved);
   pthread_mutex_unlock(&s->lock);
@@ -108,23 +119,30 @@ static void *work(void *argument) {
   const worker *w = argument;
   state *s = w->s;
   ring *r = s->r;
-  for (int64_t item; (item = take(s, w)) >= 0;) {
+  int64_t item;
+  for (int stage; (stage = take(s, w, &item)) >= 0;) {
     double start = cli_now();
-    sptrsm_status status = r->stages[w->stage](r->context, item, (int)(item % r->slots), w->server);
+    sptrsm_status status = r->stages[stage](r->context, item, (int)(item % r->slots), w->server);
     if (status != SPTRSM_OK) {
       stop(s, status, sptrsm_last_error());
       break;
     }
-    finish(s, w, item, cli_now() - start);
+    finish(s, w, stage, item, cli_now() - start);
   }
   return NULL;
 }
 
 static int list_workers(worker workers[THREADS_MAX], state *s) {
   int count = 0;
-  for (int k = 0; k < s->r->servers; k++) workers[count++] = (worker){s, s->r->home, k};
+  for (int k = 0; k < s->r->servers; k++, count++) {
+    workers[count] = (worker){.s = s, .server = k};
+    workers[count].has[s->r->home] = true;
+  }
   for (int k = 0; k < RING_STAGES; k++)
-    if (k != s->r->home) workers[count++] = (worker){s, k, 0};
+    if (k != s->r->home) {
+      workers[count] = (worker){.s = s};
+      workers[count++].has[k] = true;
+    }
   return count;
 }
 
@@ -136,10 +154,9 @@ sptrsm_status ring_run(ring *r) {
   memset(r->busy, 0, sizeof r->busy);
   memset(r->server, 0, sizeof r->server);
   const int count = list_workers(workers, &s);
-  for (int k = 1; k < count; k++) { /* the first server is the calling thread */
-    int error = pthread_create(&threads[k], NULL, work, &workers[k]);
-    started[k] = error == 0;
-    if (error != 0) stop(&s, SPTRSM_ERR_MEMORY, "no thread for a stage of the stream; raise the limit of processes (ulimit -u)");
+  for (int k = 1; k < count; k++) { /* the first server is the calling thread, which also does what has no thread */
+    started[k] = pthread_create(&threads[k], NULL, work, &workers[k]) == 0;
+    for (int stage = 0; stage < RING_STAGES && !started[k]; stage++) workers[0].has[stage] |= workers[k].has[stage];
   }
   work(&workers[0]);
   for (int k = 1; k < count; k++)

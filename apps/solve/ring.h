@@ -1,7 +1,8 @@
 /* ring.h -- a pipeline of stages, each at work on other items, over a ring of buffers (slots).
  *
  * Stage s takes item i as soon as stage s-1 is done with it; the first stage, as soon as the last stage has freed the item's slot. Each
- * stage takes the items in order and has a thread of its own; stage `home` runs on the calling thread. A stage that fails stops all others.
+ * stage takes the items in order and has a thread of its own; stage `home` runs on the calling thread, and so does a stage that the system
+ * has no thread for. A stage that fails stops all others.
  *
  * Stage `home` may have several servers, with a thread each: whichever is free takes the next item, and the stage after it gets the items
  * in order all the same. A server sits out some items where its latest took so long that another one would have run out of slots, or
