@@ -269,6 +269,9 @@ test_failures_hdf5() {
     fails_at $k malloc hdf5 "x.h5" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force || fail "no call failed"
     [ $rc = 0 ] || code 6
   done
+  # HDF5 opens a file without memory that it needs when it looks up names.
+  fails_at 2326 malloc hdf5 "" sptrsm-verify a.h5 a_rhs.h5 a_x.h5
+  [ $rc = 0 ] || code 6
   sweep_writers malloc hdf5 800 "5 6 134 139"
   sweep_readers malloc hdf5 800 6
   end_failures

@@ -122,7 +122,9 @@ static void be_silent(void) {
   if (fd > 2) close(fd);
 }
 
+/* HDF5 may go on without memory that it lacked, and fail for want of it in a later call. */
 static void serve_call(int slot, spti_io_file *f) {
+  static bool lacked_before;
   spti_io_call *c = &shared->calls[slot];
   spti_io_report none;
   c->window = shared->windows[slot];
@@ -131,7 +133,8 @@ static void serve_call(int slot, spti_io_file *f) {
   f->met_external = f->lookup_failed = false;
   if (!spti_io_take_report(&none)) spti_io_note_lack();
   c->status = c->job(c, f);
-  c->lacked_memory = spti_io_lacked_memory();
+  lacked_before = lacked_before || errno == ENOMEM;
+  c->lacked_memory = spti_io_lacked_memory() || (lacked_before && (c->status != SPTRSM_OK || f->lookup_failed));
   c->lookup_failed = f->lookup_failed;
   c->met_external = f->met_external;
   if (c->status != SPTRSM_OK) snprintf(c->error, sizeof c->error, "%s", sptrsm_last_error());
