@@ -80,7 +80,7 @@ cli_sections() {
     code=0
     bash tests/apps/cli_test.sh "$section" build/test/apps build/test/tests/apps/cli_helper data build/test/tests/io/libfail_once.so \
       >"build/$section.log" 2>&1 || code=$?
-    [[ $code == 0 || $code == 77 ]] || { { grep -E '^FAIL|points' || true; tail -n 5; } <"build/$section.log" | tail -n 60; return 1; }
+    [[ $code == 0 || $code == 77 ]] || { { grep -E '^FAIL|^      (after: |\| )|points' || true; tail -n 5; } <"build/$section.log" | tail -n 60; return 1; }
     tail -n 2 "build/$section.log"
   done
 }

@@ -8,6 +8,9 @@
 #include "common/cli.h"
 
 enum { THREADS_MAX = RING_STAGES - 1 + RING_SERVERS_MAX };
+enum { TRIAL = 20 }; /* a server that was too slow is tried again where the others would take this many times as long for what is left */
+enum { FIRST = 4 };  /* likewise for the first item of a server that is doubted, */
+enum { DOUBT = 8 };  /* which is expected to need this many times as long as another one */
 
 typedef struct {
   ring *r;
@@ -38,50 +41,150 @@ static void stop(state *s, sptrsm_status status, const char *message) {
   pthread_mutex_unlock(&s->lock);
 }
 
-/* May the stage work on the next item? */
-static bool is_ready(const state *s, int stage) {
-  const int64_t before = stage > 0 ? s->done[stage - 1] : s->done[RING_STAGES - 1] + s->r->slots;
-  return s->taken[stage] < before;
-}
+/* ---- whose turn it is ---- */
 
-/* Does another server that goes on do this number of items before this one does one? The fastest of those that go on is never behind. */
-static bool is_behind(const ring *r, int me, int64_t items) {
-  const ring_server *s = &r->server[me];
-  const double own = s->seconds > 0 ? s->seconds : s->items == 1 ? s->first : 0;
+/* Items that others can do while one server is at work on an item, before they run out of slots. */
+static int64_t items_ahead(const ring *r) { return r->slots - (RING_STAGES - 1); }
+
+/* Seconds of the fastest of the others that go on; 0: none of them is measured. */
+static double fastest_other(const ring *r, int me) {
+  double best = 0;
   for (int k = 0; k < r->servers; k++) {
-    const ring_server *other = &r->server[k];
-    if (k != me && !other->left && other->seconds > 0 && own > (double)items * other->seconds) return true;
+    const ring_server *s = &r->server[k];
+    if (k != me && !s->left && s->seconds > 0 && (best <= 0 || s->seconds < best)) best = s->seconds;
   }
-  return false;
+  return best;
 }
 
-bool ring_sits_out(ring *r, int me, int64_t taken) {
-  const int64_t ahead = r->slots - (RING_STAGES - 1), rest = r->items - taken + 1; /* and the item that the other has begun */
+/* What its next item may take; 0: not known. */
+static double expected(const ring *r, int me, double best) {
+  const ring_server *s = &r->server[me];
+  return s->seconds > 0 ? s->seconds : s->items == 1 ? s->first : s->items == 0 && r->doubted[me] ? DOUBT * best : 0;
+}
+
+/* Does another server do this number of items before this one does one? The fastest of those that go on is never behind. */
+static bool is_behind(const ring *r, int me, int64_t items, double margin) {
+  const double best = fastest_other(r, me), own = expected(r, me, best);
+  return best > 0 && (own >= 2 * best ? margin : 1) * own > (double)items * best;
+}
+
+/* Has nobody been measured that this server could be compared with, and is there somebody? */
+static bool must_wait(const ring *r, int me) {
+  bool has_other = false;
+  for (int k = 0; k < r->servers; k++) has_other = has_other || (k != me && !r->doubted[k] && !r->server[k].left);
+  return r->doubted[me] && r->server[me].items == 0 && has_other && fastest_other(r, me) <= 0;
+}
+
+/* Is there a faster one that waits, or are so few items ready that the others would have done them before this one has done one? */
+static bool is_of_no_use_now(const ring *r, int me, int64_t ready) {
+  const double best = fastest_other(r, me), own = r->server[me].latest > 0 ? r->server[me].latest : expected(r, me, best);
+  if (best <= 0 || own < 2 * best) return false;
+  for (int k = 0; k < r->servers; k++)
+    if (k != me && !r->server[k].left && !r->server[k].works && r->server[k].seconds > 0 && 2 * r->server[k].seconds <= own) return true;
+  return r->server[me].seconds > 0 && ready < items_ahead(r) && own > (double)(ready + 1) * best;
+}
+
+/* Are the others as fast while no slow server works as all are together? */
+static bool slow_ones_harm(const ring *r) {
+  double together = 0, alone = 0; /* items a second */
+  for (int k = 0; k < r->servers; k++) {
+    const ring_server *s = &r->server[k];
+    const double best = fastest_other(r, k);
+    const bool slow = best > 0 && s->latest >= 2 * best;
+    if (s->left) continue;
+    if (!slow && (s->beside <= 0 || s->alone <= 0)) return false; /* not known */
+    together += 1 / (slow ? s->latest : s->beside);
+    alone += slow ? 0 : 1 / s->alone;
+  }
+  return together <= alone;
+}
+
+static bool harms(const ring *r, int me) {
+  const double best = fastest_other(r, me);
+  return best > 0 && r->server[me].seconds >= 2 * best && slow_ones_harm(r);
+}
+
+/* Should it pause? Of one that is doubted the first item counts too, as half of its time. */
+static bool is_too_slow(const ring *r, int me, int64_t rest) {
+  const ring_server *s = &r->server[me];
+  const bool shown = r->doubted[me] && s->items == 1;
+  if (is_behind(r, me, rest, s->items > 0 ? 2 : FIRST)) return true;
+  return ((s->seconds > 0 || shown) && is_behind(r, me, items_ahead(r), shown ? 0.5 : 1)) || harms(r, me);
+}
+
+bool ring_sits_out(ring *r, int me, int64_t taken, int64_t ready) {
+  const int64_t rest = r->items - taken + 1; /* and the item that the other has begun */
+  const bool waits = must_wait(r, me);
   ring_server *s = &r->server[me];
   if (s->left) {
-    s->left = taken < s->until || is_behind(r, me, rest);
+    s->left = taken < s->until || waits || is_behind(r, me, rest, s->items > 0 ? TRIAL : FIRST);
     if (!s->left) s->seconds = 0;
-    return s->left;
+  } else if (waits) {
+    s->left = true;
+    s->until = taken;
+  } else {
+    s->left = is_too_slow(r, me, rest);
+    if (s->left) s->pause = s->pause > 0 ? 2 * s->pause : r->slots;
+    else if (s->seconds > 0) s->pause = 0;
+    s->until = taken + s->pause;
   }
-  s->left = is_behind(r, me, rest < ahead || s->seconds == 0 ? rest : ahead);
-  s->pause = !s->left ? 0 : s->pause > 0 ? 2 * s->pause : r->slots;
-  s->until = taken + s->pause;
-  return s->left;
+  return s->left || is_of_no_use_now(r, me, ready);
 }
 
-void ring_count(ring_server *s, double seconds) {
-  if (s->items++ > 0) s->seconds = seconds;
-  else s->first = seconds;
+static bool is_any_slow_at_work(const ring *r, int except) {
+  bool any = false;
+  for (int k = 0; k < r->servers; k++) any = any || (k != except && r->server[k].works && r->server[k].is_slow);
+  return any;
+}
+
+/* Slow servers have begun to work beside the others, or have ended. */
+static void spoil_measures(ring *r, bool were_beside) {
+  for (int k = 0; k < r->servers; k++) {
+    ring_server *s = &r->server[k];
+    if (s->works && !s->is_slow && s->is_beside == were_beside) s->is_unmeasured = true;
+  }
+}
+
+void ring_begin(ring *r, int me) {
+  ring_server *s = &r->server[me];
+  const double best = fastest_other(r, me), own = s->latest > 0 ? s->latest : expected(r, me, best);
+  s->works = true;
+  s->is_slow = best > 0 && own >= 2 * best;
+  s->is_beside = is_any_slow_at_work(r, me);
+  s->is_unmeasured = false;
+  if (s->is_slow) spoil_measures(r, false);
+}
+
+void ring_count(ring *r, int me, double seconds, bool is_empty) {
+  ring_server *s = &r->server[me];
+  s->works = false;
+  if (s->is_slow && !is_any_slow_at_work(r, me)) spoil_measures(r, true);
+  if (is_empty) return;
+  if (s->items++ == 0) s->first = seconds;
+  else s->seconds = s->latest = seconds;
+  if (s->items > 1 && !s->is_slow && !s->is_unmeasured) *(s->is_beside ? &s->beside : &s->alone) = seconds;
   s->busy += seconds;
 }
 
+/* ---- the threads ---- */
+
+/* Items that are ready for the stage; at most 0: none. */
+static int64_t ready_for(const state *s, int stage) {
+  const int64_t before = stage > 0 ? s->done[stage - 1] : s->done[RING_STAGES - 1] + s->r->slots;
+  return before - s->taken[stage];
+}
+
+static bool is_ready(state *s, const worker *w, int stage) {
+  const int64_t ready = ready_for(s, stage);
+  return ready > 0 && (stage != s->r->home || !ring_sits_out(s->r, w->server, s->taken[stage], ready));
+}
+
 /* A stage of the worker that can take an item; -1: none can now, and *more says whether one will. */
-static int find_stage(const state *s, const worker *w, bool *more) {
-  ring *r = s->r;
+static int find_stage(state *s, const worker *w, bool *more) {
   *more = false;
   for (int stage = RING_STAGES - 1; stage >= 0 && !s->stopped; stage--) {
-    if (!w->has[stage] || s->taken[stage] == r->items) continue;
-    if (is_ready(s, stage) && (stage != r->home || !ring_sits_out(r, w->server, s->taken[stage]))) return stage;
+    if (!w->has[stage] || s->taken[stage] == s->r->items) continue;
+    if (is_ready(s, w, stage)) return stage;
     *more = true;
   }
   return -1;
@@ -94,6 +197,7 @@ static int take(state *s, const worker *w, int64_t *item) {
   pthread_mutex_lock(&s->lock);
   while ((stage = find_stage(s, w, &more)) < 0 && more) pthread_cond_wait(&s->moved, &s->lock);
   if (stage >= 0) *item = s->taken[stage]++;
+  if (stage == s->r->home) ring_begin(s->r, w->server);
   pthread_cond_broadcast(&s->moved); /* others of this stage may wait for an item that is not there any more */
   pthread_mutex_unlock(&s->lock);
   return stage;
@@ -104,7 +208,7 @@ static void finish(state *s, const worker *w, int stage, int64_t item, double se
   const int slot = (int)(item % r->slots);
   pthread_mutex_lock(&s->lock);
   if (stage == r->home) {
-    if (!r->is_empty || !r->is_empty(r->context, slot)) ring_count(&r->server[w->server], seconds);
+    ring_count(r, w->server, seconds, r->is_empty && r->is_empty(r->context, slot));
     s->early[slot] = true;
     while (s->done[stage] < s->taken[stage] && s->early[s->done[stage] % r->slots]) s->early[s->done[stage]++ % r->slots] = false;
   } else {
@@ -146,6 +250,16 @@ static int list_workers(worker workers[THREADS_MAX], state *s) {
   return count;
 }
 
+/* There is no thread for a worker: another one does its stage, and nobody waits for its server. */
+static void do_without(const worker *missing, worker *other) {
+  state *s = missing->s;
+  pthread_mutex_lock(&s->lock);
+  for (int stage = 0; stage < RING_STAGES; stage++) other->has[stage] = other->has[stage] || missing->has[stage];
+  if (missing->has[s->r->home]) s->r->server[missing->server].left = true;
+  pthread_cond_broadcast(&s->moved);
+  pthread_mutex_unlock(&s->lock);
+}
+
 sptrsm_status ring_run(ring *r) {
   state s = {.r = r, .lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
   worker workers[THREADS_MAX];
@@ -154,9 +268,9 @@ sptrsm_status ring_run(ring *r) {
   memset(r->busy, 0, sizeof r->busy);
   memset(r->server, 0, sizeof r->server);
   const int count = list_workers(workers, &s);
-  for (int k = 1; k < count; k++) { /* the first server is the calling thread, which also does what has no thread */
+  for (int k = 1; k < count; k++) { /* the first server is the calling thread */
     started[k] = pthread_create(&threads[k], NULL, work, &workers[k]) == 0;
-    for (int stage = 0; stage < RING_STAGES && !started[k]; stage++) workers[0].has[stage] |= workers[k].has[stage];
+    if (!started[k]) do_without(&workers[k], &workers[0]);
   }
   work(&workers[0]);
   for (int k = 1; k < count; k++)

@@ -8,6 +8,11 @@
  * in order all the same. A server sits out some items where its latest took so long that another one would have run out of slots, or
  * would have done all that is left, meanwhile; after its first item only the latter counts, since it may take less for the next. Then
  * it tries another item; as long as that is too slow too, each pause is twice as long.
+ *
+ * A slow server needs at least twice as long for an item as another one. It takes none that another one, which waits or is soon free,
+ * would have done before it; at the end it leaves room for an item that takes twice as long as the latest. And it sits out where the
+ * others, which share memory and processors with it, were as fast alone as all are together. One that is doubted waits until another one
+ * is measured, and takes its first item where the others would need the time of 32 of theirs for what is left.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H
@@ -25,10 +30,15 @@ enum { RING_SLOTS_MAX = RING_STAGES + 1 + 2 * (RING_SERVERS_MAX - 1) };
 typedef struct {
   double busy;          /* seconds that it worked */
   double seconds;       /* of its latest item; 0: not known, as after the first, which takes longer than those after it */
+  double latest;        /* of its latest item, if it was not the first one; also after a pause, when `seconds` is not known any more */
   double first;         /* of its first item: what another one takes at most, until it has done that */
   int64_t items;        /* that it did, without empty ones */
   bool left;            /* it is too slow, and sits out */
   int64_t pause, until; /* how many items it sits out, and how many all servers have taken then */
+  /* Who works beside whom: */
+  bool works, is_slow;           /* has an item now; took it as a slow server */
+  bool is_beside, is_unmeasured; /* its item began beside one of a slow server; that changed since */
+  double alone, beside;          /* seconds of its latest item while no slow server worked, and while one did; 0: not known */
 } ring_server;
 
 typedef struct {
@@ -37,6 +47,7 @@ typedef struct {
   int servers;                                                                             /* of stage `home`, at least 1 */
   int slots;                                                                               /* ring_slots(servers) */
   int64_t items;
+  bool doubted[RING_SERVERS_MAX];                  /* servers that are taken for slow until they are measured */
   bool (*is_empty)(const void *context, int slot); /* NULL, or whether there is no work in this slot; then the item is not counted */
   void *context;
   double busy[RING_STAGES];             /* result: seconds that each stage worked; with several servers, the one that worked longest */
@@ -48,10 +59,11 @@ sptrsm_status ring_run(ring *);
 
 /* ---- for tests ---- */
 
-/* Does this server leave the next item to others? taken: by all servers so far. The state of the server is brought up to date. */
-bool ring_sits_out(ring *, int server, int64_t taken);
+/* Does this server leave the next item to others? taken: by all servers so far; ready: items that wait. Brings the server's state up to
+ * date. */
+bool ring_sits_out(ring *, int server, int64_t taken, int64_t ready);
 
-/* Counts an item that the server has done. */
-void ring_count(ring_server *, double seconds);
+void ring_begin(ring *, int server);                                /* the server takes an item */
+void ring_count(ring *, int server, double seconds, bool is_empty); /* it has done it */
 
 #endif

@@ -287,6 +287,9 @@ static int run_ring(stream *s) {
                  .items = sum->panels,
                  .is_empty = is_empty,
                  .context = s};
+  bool has_device = false;
+  for (int k = 0; k < r->solver.members; k++) has_device = has_device || r->solver.place[k] != SPTRSM_HOST;
+  for (int k = 0; k < r->solver.members; k++) stages.doubted[k] = has_device && r->solver.place[k] == SPTRSM_HOST;
   cli_phase("streaming %lld columns, %lld at a time", (long long)panels_columns(&s->left), (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");
   cli_progress_count(&s->progress, "columns", sum->resumed, r->in.B->block.nrhs);
