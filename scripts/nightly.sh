@@ -105,7 +105,8 @@ part_accuracy() {
 part_damage() {
   [[ -d build/test ]] || scripts/test.sh
   cmake --build build/test --parallel "$JOBS" --target damage >build/damage.log 2>&1 || { tail -n 40 build/damage.log; return 1; }
-  build/test/tests/io/damage "${DAMAGE_COUNT:-100000}" "${DAMAGE_SEED:-1}" 2>build/damage.log || { tail -n 20 build/damage.log; return 1; }
+  # An endless loop in HDF5, one in a hundred files, is given up after a second, not after ten.
+  SPTRSM_READ_TIMEOUT=${SPTRSM_READ_TIMEOUT:-1} build/test/tests/io/damage "${DAMAGE_COUNT:-100000}" "${DAMAGE_SEED:-1}" 2>build/damage.log || { tail -n 20 build/damage.log; return 1; }
 }
 
 part_coverage() { scripts/coverage.sh; }
