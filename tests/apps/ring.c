@@ -261,6 +261,8 @@ Test(ring, an_item_that_was_beside_a_slow_one_for_a_while_is_no_measure) {
   ring_count(&r, 0, 1, false);
   cr_assert(r.server[0].alone == 1);
   r.server[0].works = true;
+  cr_assert_not(leaves(r, 100, AHEAD));
+  r.doubted[1] = true;
   cr_assert(leaves(r, 100, AHEAD), "1 a second alone, 1 / 1.5 + 1 / 4 together");
   r.server[0].beside = 1.25;
   cr_assert_not(leaves(r, 100, AHEAD));

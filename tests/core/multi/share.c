@@ -166,8 +166,8 @@ Test(share, a_host_beside_two_devices_never_delays_the_end) {
           const outcome o = simulate(w, speeds, 3, all);
           shared += w[2].solved > 0;
           if (call > 1 && host > 0 && host <= 40 && host <= 1.5 * speeds[2])
-            cr_assert(o.end <= end + 1e-9, "1 : %g : %g, %d columns, call %d: %g s, without the host %g", second / 80, 1 / ratio,
-                      (int)all, call, o.end, end);
+            cr_assert(o.end <= end + 1e-9, "1 : %g : %g, %d columns, call %d: %g s, without the host %g", second / 80, 1 / ratio, (int)all,
+                      call, o.end, end);
         }
       }
   cr_assert_gt(shared, 1000);
@@ -241,7 +241,8 @@ static int64_t takes(scene *s, int count, int me) {
 
 /* A chunk during which the slow one began or ended tells neither. */
 Test(share, a_chunk_that_was_beside_a_slow_one_for_a_while_is_no_measure) {
-  scene s = {.w = {{.panel = 8, .chunk = 64, .rate = 80, .warm = true}, {.panel = 8, .chunk = 64, .rate = 20, .warm = true}}};
+  scene s = {
+      .w = {{.panel = 8, .chunk = 64, .rate = 80, .warm = true}, {.panel = 8, .chunk = 64, .rate = 20, .warm = true, .doubted = true}}};
   cr_assert_eq(takes(&s, 2, 0), 64);
   cr_assert_eq(takes(&s, 2, 1), 64);
   spti_share_count(s.w, 2, 0, 1);
@@ -256,6 +257,9 @@ Test(share, a_chunk_that_was_beside_a_slow_one_for_a_while_is_no_measure) {
   cr_assert_eq(takes(&s, 2, 0), 64);
   spti_share_count(s.w, 2, 0, 0.5);
   cr_assert(s.w[0].alone == 128 && s.w[0].beside == 80);
+  scene weak_device = s;
+  weak_device.w[1].doubted = false;
+  cr_assert_eq(takes(&weak_device, 2, 1), 64);
   cr_assert_eq(takes(&s, 2, 1), 0, "128 alone, 80 and 20 together");
   cr_assert(s.w[1].left && s.w[1].slow);
 }
