@@ -85,7 +85,9 @@ cli_sections() {
   done
 }
 
-part_failures() { FAILURES_STEP=1 cli_sections failures failures_kept failures_parts failures_hdf5 failures_calls failures_reads failures_signals; }
+part_failures() {
+  FAILURES_STEP=1 cli_sections failures failures_kept failures_parts failures_hdf5 failures_calls failures_reads failures_signals failures_threads
+}
 
 part_kills() { KILLS=500 cli_sections kill stream_resume; }
 

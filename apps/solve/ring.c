@@ -101,7 +101,7 @@ static bool slow_ones_harm(const ring *r) {
 
 static bool harms(const ring *r, int me) {
   const double best = fastest_other(r, me);
-  return best > 0 && r->server[me].seconds >= 2 * best && slow_ones_harm(r);
+  return r->doubted[me] && best > 0 && r->server[me].seconds >= 2 * best && slow_ones_harm(r);
 }
 
 /* Should it pause? Of one that is doubted the first item counts too, as half of its time. */

@@ -77,6 +77,45 @@ test_ranks_forms() {
   echo "$number forms of right-hand sides for factor sets, ${runs:-0} runs"
 }
 
+# shared_by_ranks: whether a rank of the mpirun $pid has mapped factors that another one has put into memory
+shared_by_ranks() {
+  local rank
+  for rank in $(pgrep -P "$(pgrep -P $pid -x mpirun || echo $pid)" -x sptrsm-solve); do
+    grep -qs 'memfd:sptrsm factors' "/proc/$rank/maps" && return 0
+  done
+  return 1
+}
+
+# Large factors lie in the memory of a machine once. Where that is not possible, here as a rank may write no file so large, they are sent.
+test_ranks_memory() {
+  needs_mpi
+  system dense 2200 --nrhs 60
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
+  code 0
+  background timeout -k 10 250 mpirun --oversubscribe -n 3 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1
+  until_true shared_by_ranks || fail "no rank shares the factors"
+  ended
+  code 0
+  same_block whole.h5:/X x.h5:/X
+  printf '#!/bin/bash\nulimit -f 12000\nexec sptrsm-solve "$@"\n' >limited && chmod +x limited
+  background timeout -k 10 250 mpirun --oversubscribe -n 3 ./limited --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --force
+  until_true shared_by_ranks || fail "the column numbers, 10 MB, are not shared"
+  ended
+  code 0
+  same_block whole.h5:/X x.h5:/X
+  # Two machines, for Open MPI: daemons with other host names.
+  unshare --uts true 2>/dev/null || { echo "no other host name can be had here"; return; }
+  printf '#!/bin/sh\nhost=$1; shift\nexec unshare --uts sh -c "hostname $host; $*"\n' >agent && chmod +x agent
+  for hosts in a:2,b:2 a:1,b:3 a:1,b:1,c:1; do
+    run timeout -k 10 250 env OMPI_MCA_btl=self,vader,tcp mpirun --mca plm_rsh_agent "$PWD/agent" --mca plm rsh -H $hosts \
+      sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=2 --force --json report
+    code 0
+    equals "$(field report stream ranks)" $([ $hosts = a:1,b:1,c:1 ] && echo 3 || echo 4)
+    same_block whole.h5:/X x.h5:/X
+    no_parts
+  done
+}
+
 # Fewer columns than ranks, none, no rows; what is not finite; what ranks can't do.
 test_ranks_corners() {
   needs_mpi

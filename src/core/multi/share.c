@@ -3,8 +3,9 @@
  * faster. So the fastest worker that has not left never leaves, and all columns are taken.
  *
  * A slow worker, at most half as fast as the fastest that goes on, can save little and cost much: its speed is measured by few chunks, a
- * chunk of it takes long, and the others may be slower beside it, since they share memory and processors with it. So it takes half of its
- * part of what is left, and nothing where that is less than half of its chunk; nor where the others alone were as fast as all together. */
+ * chunk of it takes long. So it takes half of its part of what is left, and nothing where that is less than half of its chunk. A host
+ * beside GPUs shares memory and processors with them, so they may be slower beside it: it takes nothing where the others alone were as
+ * fast as all together. */
 #include "core/multi/share.h"
 
 enum { DOUBT = 8 }; /* how much slower a worker is taken to be that is doubted, and not measured */
@@ -79,7 +80,7 @@ static int64_t chunk_of_slow(const spti_share_worker *workers, int count, int me
   const spti_share_worker *w = &workers[me];
   const int64_t panels = (int64_t)(part_of(workers, count, me) / 2 * (double)columns / (double)w->panel), half = panels * w->panel;
   const int64_t chunk = half < w->chunk ? half : w->chunk;
-  return 2 * chunk < w->chunk || slow_ones_harm(workers, count) ? 0 : chunk;
+  return 2 * chunk < w->chunk || (w->doubted && slow_ones_harm(workers, count)) ? 0 : chunk;
 }
 
 /* One that is doubted waits until another one is measured. */

@@ -153,6 +153,26 @@ Test(share, a_host_beside_a_device_never_delays_the_end) {
   cr_assert_gt(shared, 1000);
 }
 
+/* Likewise beside two devices, of which the second has up to half of the speed of the first. */
+Test(share, a_host_beside_two_devices_never_delays_the_end) {
+  int shared = 0;
+  for (double second = 80; second > 40; second -= 7)
+    for (int64_t all = 128; all <= 65536; all *= 2)
+      for (double ratio = 2; ratio < 1e3; ratio *= 1.7) {
+        const double speeds[3] = {80, second, 80 / ratio};
+        spti_share_worker w[3] = {a_device(), a_device(), a_host(8)}, alone[2] = {a_device(), a_device()};
+        for (int call = 0; call < 40; call++) {
+          const double host = expected(&w[2]), end = simulate(alone, speeds, 2, all).end;
+          const outcome o = simulate(w, speeds, 3, all);
+          shared += w[2].solved > 0;
+          if (call > 1 && host > 0 && host <= 40 && host <= 1.5 * speeds[2])
+            cr_assert(o.end <= end + 1e-9, "1 : %g : %g, %d columns, call %d: %g s, without the host %g", second / 80, 1 / ratio, (int)all,
+                      call, o.end, end);
+        }
+      }
+  cr_assert_gt(shared, 1000);
+}
+
 /* A call that is too short for a host of an eighth of the device's speed is the device's alone; the host waits, and leaves. */
 Test(share, a_host_that_is_not_measured_takes_none_of_few_columns) {
   const double speeds[2] = {80, 10};
@@ -221,7 +241,8 @@ static int64_t takes(scene *s, int count, int me) {
 
 /* A chunk during which the slow one began or ended tells neither. */
 Test(share, a_chunk_that_was_beside_a_slow_one_for_a_while_is_no_measure) {
-  scene s = {.w = {{.panel = 8, .chunk = 64, .rate = 80, .warm = true}, {.panel = 8, .chunk = 64, .rate = 20, .warm = true}}};
+  scene s = {
+      .w = {{.panel = 8, .chunk = 64, .rate = 80, .warm = true}, {.panel = 8, .chunk = 64, .rate = 20, .warm = true, .doubted = true}}};
   cr_assert_eq(takes(&s, 2, 0), 64);
   cr_assert_eq(takes(&s, 2, 1), 64);
   spti_share_count(s.w, 2, 0, 1);
@@ -236,6 +257,9 @@ Test(share, a_chunk_that_was_beside_a_slow_one_for_a_while_is_no_measure) {
   cr_assert_eq(takes(&s, 2, 0), 64);
   spti_share_count(s.w, 2, 0, 0.5);
   cr_assert(s.w[0].alone == 128 && s.w[0].beside == 80);
+  scene weak_device = s;
+  weak_device.w[1].doubted = false;
+  cr_assert_eq(takes(&weak_device, 2, 1), 64);
   cr_assert_eq(takes(&s, 2, 1), 0, "128 alone, 80 and 20 together");
   cr_assert(s.w[1].left && s.w[1].slow);
 }
