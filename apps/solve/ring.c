@@ -84,24 +84,10 @@ static bool is_of_no_use_now(const ring *r, int me, int64_t ready) {
   return r->server[me].seconds > 0 && ready < items_ahead(r) && own > (double)(ready + 1) * best;
 }
 
-/* Are the others as fast while no slow server works as all are together? */
-static bool slow_ones_harm(const ring *r) {
-  double together = 0, alone = 0; /* items a second */
-  for (int k = 0; k < r->servers; k++) {
-    const ring_server *s = &r->server[k];
-    const double best = fastest_other(r, k);
-    const bool slow = best > 0 && s->latest >= 2 * best;
-    if (s->left) continue;
-    if (!slow && (s->beside <= 0 || s->alone <= 0)) return false; /* not known */
-    together += 1 / (slow ? s->latest : s->beside);
-    alone += slow ? 0 : 1 / s->alone;
-  }
-  return together <= alone;
-}
-
+/* A slow host beside GPUs, which share memory and processors with it, leaves all to them. */
 static bool harms(const ring *r, int me) {
   const double best = fastest_other(r, me);
-  return r->doubted[me] && best > 0 && r->server[me].seconds >= 2 * best && slow_ones_harm(r);
+  return r->doubted[me] && best > 0 && r->server[me].seconds >= 2 * best;
 }
 
 /* Should it pause? Of one that is doubted the first item counts too, as half of its time. */
@@ -131,38 +117,14 @@ bool ring_sits_out(ring *r, int me, int64_t taken, int64_t ready) {
   return s->left || is_of_no_use_now(r, me, ready);
 }
 
-static bool is_any_slow_at_work(const ring *r, int except) {
-  bool any = false;
-  for (int k = 0; k < r->servers; k++) any = any || (k != except && r->server[k].works && r->server[k].is_slow);
-  return any;
-}
-
-/* Slow servers have begun to work beside the others, or have ended. */
-static void spoil_measures(ring *r, bool were_beside) {
-  for (int k = 0; k < r->servers; k++) {
-    ring_server *s = &r->server[k];
-    if (s->works && !s->is_slow && s->is_beside == were_beside) s->is_unmeasured = true;
-  }
-}
-
-void ring_begin(ring *r, int me) {
-  ring_server *s = &r->server[me];
-  const double best = fastest_other(r, me), own = s->latest > 0 ? s->latest : expected(r, me, best);
-  s->works = true;
-  s->is_slow = best > 0 && own >= 2 * best;
-  s->is_beside = is_any_slow_at_work(r, me);
-  s->is_unmeasured = false;
-  if (s->is_slow) spoil_measures(r, false);
-}
+void ring_begin(ring *r, int me) { r->server[me].works = true; }
 
 void ring_count(ring *r, int me, double seconds, bool is_empty) {
   ring_server *s = &r->server[me];
   s->works = false;
-  if (s->is_slow && !is_any_slow_at_work(r, me)) spoil_measures(r, true);
   if (is_empty) return;
   if (s->items++ == 0) s->first = seconds;
   else s->seconds = s->latest = seconds;
-  if (s->items > 1 && !s->is_slow && !s->is_unmeasured) *(s->is_beside ? &s->beside : &s->alone) = seconds;
   s->busy += seconds;
 }
 

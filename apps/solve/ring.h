@@ -11,8 +11,8 @@
  *
  * A slow server needs at least twice as long for an item as another one. It takes none that another one, which waits or is soon free,
  * would have done before it; at the end it leaves room for an item that takes twice as long as the latest. One that is doubted waits
- * until another one is measured, and takes its first item where the others would need the time of 32 of theirs for what is left. And it
- * sits out where the others, which share memory and processors with it, were as fast alone as all are together.
+ * until another one is measured, takes its first item where the others would need the time of 32 of theirs for what is left, and leaves
+ * all to them once it has shown that it is slow.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H
@@ -35,10 +35,7 @@ typedef struct {
   int64_t items;        /* that it did, without empty ones */
   bool left;            /* it is too slow, and sits out */
   int64_t pause, until; /* how many items it sits out, and how many all servers have taken then */
-  /* Who works beside whom: */
-  bool works, is_slow;           /* has an item now; took it as a slow server */
-  bool is_beside, is_unmeasured; /* its item began beside one of a slow server; that changed since */
-  double alone, beside;          /* seconds of its latest item while no slow server worked, and while one did; 0: not known */
+  bool works;           /* on an item, now */
 } ring_server;
 
 typedef struct {

@@ -12,7 +12,6 @@ typedef double times(int server, int64_t nth);
 typedef struct {
   double end, last[SERVERS]; /* when the last item is done, the last one of each server */
   int64_t items[SERVERS];
-  double alone, beside; /* as the first server was measured */
 } outcome;
 
 static double even(int server, int64_t nth) { return server >= 0 && nth >= 0 ? 5 : 0; }
@@ -25,9 +24,8 @@ typedef struct {
   times *seconds;
   int servers;
   int64_t items;
-  double input;  /* seconds between two items that become ready */
-  double beside; /* factor of the seconds of an item that begins beside one of a slow server; 0: 1 */
-  bool doubted;  /* the second server is */
+  double input; /* seconds between two items that become ready */
+  bool doubted; /* the second server is */
 } scene;
 
 typedef struct {
@@ -59,9 +57,8 @@ static bool take_one(machine *m, const scene *s) {
     if (!ring_sits_out(&m->r, me, m->taken, ready)) break;
   }
   ring_begin(&m->r, me);
-  const bool slower = s->beside > 0 && m->r.server[me].is_beside && !m->r.server[me].is_slow;
   m->began[me] = m->now;
-  m->until[me] = m->now + s->seconds(me, m->o.items[me]++) * (slower ? s->beside : 1);
+  m->until[me] = m->now + s->seconds(me, m->o.items[me]++);
   m->o.last[me] = m->until[me];
   m->item[me] = m->taken++;
   return true;
@@ -89,7 +86,6 @@ static outcome simulate_scene(const scene *s) {
   m = (machine){.r = {.servers = s->servers, .slots = ring_slots(s->servers), .items = s->items, .doubted = {false, s->doubted}}};
   while (m.done < s->items)
     if (!take_one(&m, s)) advance(&m, s);
-  m.o.alone = m.r.server[0].alone, m.o.beside = m.r.server[0].beside;
   return m.o;
 }
 
@@ -154,13 +150,13 @@ Test(ring, a_host_that_is_not_measured_takes_none_of_few_items) {
   }
 }
 
-/* Whatever its speed, hardly longer than the device alone; where it is up to four times as slow, shorter. */
+/* Whatever its speed, hardly longer than the device alone; and shorter if it is not slow. */
 Test(ring, a_host_beside_a_device_does_not_delay_the_end) {
   for (int64_t items = 1; items <= ITEMS; items += 1 + items / 5)
-    for (ratio = 2; ratio < 16; ratio *= 1.3) {
+    for (ratio = 2 / 1.3; ratio < 16; ratio *= 1.3) {
       const outcome o = simulate_scene(&(scene){.seconds = cold, .servers = 2, .items = items, .doubted = true});
       cr_assert_leq(o.end, 1.1 * (29 + (double)items), "1 : %g, %d items, %d by the host: %g s", ratio, (int)items, (int)o.items[1], o.end);
-      if (items > 200 && ratio < 3.5) cr_assert_lt(o.end, 0.9 * (29 + (double)items), "1 : %g, %d items: %g s", ratio, (int)items, o.end);
+      if (items > 200 && ratio < 1.9) cr_assert_lt(o.end, 0.9 * (29 + (double)items), "1 : %g, %d items: %g s", ratio, (int)items, o.end);
     }
 }
 
@@ -172,18 +168,6 @@ Test(ring, a_slow_server_takes_nothing_where_a_fast_one_waits) {
     cr_assert_leq(o.items[1], doubted ? 0 : 3, "%d items", (int)o.items[1]);
     cr_assert_leq(o.end, 2 * ITEMS + 3);
   }
-}
-
-/* Beside the host the device needs 1.6 times as long, and 1 / 1.6 + 1 / 3.8 is less than 1. */
-Test(ring, a_host_that_slows_the_device_down_sits_out) {
-  ratio = 3.8;
-  scene s = {.seconds = host, .servers = 2, .items = ITEMS, .beside = 1.6, .doubted = true};
-  const outcome o = simulate_scene(&s);
-  cr_assert(fabs(o.alone - 1) < 1e-9 && fabs(o.beside - 1.6) < 1e-9, "alone %g, beside %g", o.alone, o.beside);
-  cr_assert(o.items[1] > 2 && o.items[1] < 30 && o.end <= 1.05 * ITEMS, "%d items, %g s", (int)o.items[1], o.end);
-  s.beside = 1.1;
-  const outcome harmless = simulate_scene(&s);
-  cr_assert(harmless.items[1] > ITEMS / 6 && harmless.end < 0.9 * ITEMS, "%d items, %g s", (int)harmless.items[1], harmless.end);
 }
 
 /* ---- single steps ---- */
@@ -237,35 +221,6 @@ Test(ring, pauses_double_until_an_item_is_fast_enough) {
   r.server[1].seconds = 3;
   cr_assert_not(ring_sits_out(&r, 1, 100, AHEAD));
   cr_assert_eq(r.server[1].pause, 0);
-}
-
-/* An item during which the slow server began or ended tells neither. */
-Test(ring, an_item_that_was_beside_a_slow_one_for_a_while_is_no_measure) {
-  ring r = two_of(1, 4);
-  r.server[0].works = false;
-  ring_begin(&r, 0);
-  ring_begin(&r, 1);
-  ring_count(&r, 0, 2, false);
-  cr_assert(r.server[0].alone == 0 && r.server[0].beside == 0, "it began");
-  ring_begin(&r, 0);
-  ring_count(&r, 0, 3, true);
-  cr_assert(r.server[0].beside == 0 && r.server[0].items == 6, "empty");
-  ring_begin(&r, 0);
-  ring_count(&r, 0, 1.5, false);
-  cr_assert(r.server[0].beside == 1.5);
-  ring_begin(&r, 0);
-  ring_count(&r, 1, 4, false);
-  ring_count(&r, 0, 2, false);
-  cr_assert(r.server[0].alone == 0 && r.server[0].beside == 1.5 && r.server[1].alone == 0, "it ended");
-  ring_begin(&r, 0);
-  ring_count(&r, 0, 1, false);
-  cr_assert(r.server[0].alone == 1);
-  r.server[0].works = true;
-  cr_assert_not(leaves(r, 100, AHEAD));
-  r.doubted[1] = true;
-  cr_assert(leaves(r, 100, AHEAD), "1 a second alone, 1 / 1.5 + 1 / 4 together");
-  r.server[0].beside = 1.25;
-  cr_assert_not(leaves(r, 100, AHEAD));
 }
 
 /* ---- with threads ---- */

@@ -167,7 +167,7 @@ static bool take(job *j, int me, int64_t *begin, int64_t *end) {
 
 static void count(job *j, int me, double seconds) {
   pthread_mutex_lock(&j->lock);
-  spti_share_count(j->multi->workers, j->multi->count, me, seconds);
+  spti_share_count(&j->multi->workers[me], seconds);
   pthread_cond_broadcast(&j->moved);
   pthread_mutex_unlock(&j->lock);
 }
@@ -212,8 +212,8 @@ static void *work_aside(void *argument) {
 }
 
 /* A host context has several threads, each with a panel; one that is shared would not be faster. A GPU copies one panel while it solves
- * another, so it takes some at once. */
-enum { GPU_PANELS = 4 };
+ * another, but for the first and the last of a chunk, so it takes many at once. */
+enum { GPU_PANELS = 32 };
 
 static int panels_of(const member *s) { return s->context->place == SPTRSM_HOST ? spti_team_threads(s->context->team) : GPU_PANELS; }
 

@@ -4,8 +4,7 @@
  *
  * A slow worker, at most half as fast as the fastest that goes on, can save little and cost much: its speed is measured by few chunks, a
  * chunk of it takes long. So it takes half of its part of what is left, and nothing where that is less than half of its chunk. A host
- * beside GPUs shares memory and processors with them, so they may be slower beside it: it takes nothing where the others alone were as
- * fast as all together. */
+ * beside GPUs, which share memory and processors with it, takes nothing if it is slow. */
 #include "core/multi/share.h"
 
 enum { DOUBT = 8 }; /* how much slower a worker is taken to be that is doubted, and not measured */
@@ -60,27 +59,12 @@ static bool another_is_faster(const spti_share_worker *workers, int count, int m
   return false;
 }
 
-/* Were those that are not slow as fast alone as all are together? */
-static bool slow_ones_harm(const spti_share_worker *workers, int count) {
-  const double best = fastest(workers, count);
-  double alone = 0, together = 0;
-  for (int k = 0; k < count; k++) {
-    const spti_share_worker *w = &workers[k];
-    if (w->left) continue;
-    const bool slow = is_slow(w, best);
-    if (!slow && (w->alone <= 0 || w->beside <= 0)) return false; /* not known */
-    alone += slow ? 0 : w->alone;
-    together += slow ? rate_of(w) : w->beside;
-  }
-  return together <= alone;
-}
-
 /* 0: it leaves all columns to others. */
 static int64_t chunk_of_slow(const spti_share_worker *workers, int count, int me, int64_t columns) {
   const spti_share_worker *w = &workers[me];
   const int64_t panels = (int64_t)(part_of(workers, count, me) / 2 * (double)columns / (double)w->panel), half = panels * w->panel;
   const int64_t chunk = half < w->chunk ? half : w->chunk;
-  return 2 * chunk < w->chunk || (w->doubted && slow_ones_harm(workers, count)) ? 0 : chunk;
+  return 2 * chunk < w->chunk || (w->doubted && w->warm) ? 0 : chunk;
 }
 
 /* One that is doubted waits until another one is measured. */
@@ -94,27 +78,6 @@ static bool must_wait(spti_share_worker *workers, int count, int me) {
   return has_other && best <= 0;
 }
 
-static bool is_any_slow_at_work(const spti_share_worker *workers, int count, int except) {
-  bool any = false;
-  for (int k = 0; k < count; k++) any = any || (k != except && workers[k].held > 0 && workers[k].is_slow);
-  return any;
-}
-
-/* Slow workers have begun to work beside the others, or have ended. */
-static void spoil_measures(spti_share_worker *workers, int count, bool were_beside) {
-  for (int k = 0; k < count; k++)
-    if (workers[k].held > 0 && !workers[k].is_slow && workers[k].is_beside == were_beside) workers[k].is_unmeasured = true;
-}
-
-static void hold(spti_share_worker *workers, int count, int me, int64_t chunk, bool slow) {
-  spti_share_worker *w = &workers[me];
-  w->held = chunk;
-  w->is_slow = slow;
-  w->is_beside = is_any_slow_at_work(workers, count, me);
-  w->is_unmeasured = false;
-  if (slow) spoil_measures(workers, count, false);
-}
-
 spti_share_answer spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, int count, int me, int64_t *next, int64_t all) {
   spti_share_worker *w = &workers[me];
   const int64_t columns = all - *next;
@@ -124,7 +87,7 @@ spti_share_answer spti_share_take(int64_t *begin, int64_t *end, spti_share_worke
   const int64_t chunk = slow ? chunk_of_slow(workers, count, me, columns) : chunk_of(workers, count, me, columns, all);
   w->left = w->slow = chunk == 0 || (!slow && another_is_faster(workers, count, me, chunk, columns));
   if (w->left) return SPTI_SHARE_NONE;
-  hold(workers, count, me, chunk, slow);
+  w->held = chunk;
   *begin = *next;
   *end = *next += chunk;
   return SPTI_SHARE_TAKEN;
@@ -136,15 +99,11 @@ void spti_share_begin(spti_share_worker *w) {
   w->solved = w->held = 0;
 }
 
-void spti_share_count(spti_share_worker *workers, int count, int me, double seconds) {
-  spti_share_worker *w = &workers[me];
-  const int64_t columns = w->held;
-  const double rate = seconds > 0 ? (double)columns / seconds : 0;
-  w->held = 0;
-  w->solved += columns;
-  if (w->is_slow && !is_any_slow_at_work(workers, count, me)) spoil_measures(workers, count, true);
-  if (rate > 0 && !w->warm) w->first = rate, w->rate = w->prompt ? 0 : w->rate;
+void spti_share_count(spti_share_worker *w, double seconds) {
+  const double rate = seconds > 0 ? (double)w->held / seconds : 0;
   if (rate > 0 && w->warm) w->rate = rate;
-  if (rate > 0 && w->warm && columns == w->chunk && !w->is_slow && !w->is_unmeasured) *(w->is_beside ? &w->beside : &w->alone) = rate;
+  if (rate > 0 && !w->warm) w->first = rate, w->rate = w->prompt ? 0 : w->rate;
+  w->solved += w->held;
+  w->held = 0;
   w->warm = true;
 }

@@ -12,15 +12,11 @@ typedef struct {
   bool prompt;    /* its first chunk takes at most twice as long as those after it: a host, which has nothing to load */
   double rate;    /* columns a second, of the latest chunk of this or an earlier call; 0: not known */
   double first;   /* likewise of its first chunk, which takes longer than those after it, and does not count but for who is prompt */
-  double alone;   /* likewise of its latest whole chunk while no slow worker was at work; 0: not known */
-  double beside;  /* likewise while one was */
   bool warm;      /* it has solved a chunk */
   bool left;      /* takes no more */
   bool slow;      /* it left since others are faster */
   int64_t solved; /* columns, in this call */
-  /* Of the chunk that it is at work on: */
-  int64_t held;                           /* its columns; 0: none */
-  bool is_slow, is_beside, is_unmeasured; /* taken as a slow worker, beside one, and neither alone nor beside one all the time */
+  int64_t held;   /* columns of the chunk that it is at work on; 0: none */
 } spti_share_worker;
 
 typedef enum {
@@ -32,8 +28,7 @@ typedef enum {
 /* For a new call: nothing is solved. One that took nothing in the latest call, being slow, is taken for an eighth faster than it was
  * then, until it has shown by a chunk how fast it is: it may have been slow only once. */
 void spti_share_begin(spti_share_worker *);
-/* Worker `me` has done its chunk. */
-void spti_share_count(spti_share_worker *workers, int count, int me, double seconds);
+void spti_share_count(spti_share_worker *, double seconds); /* its chunk is done */
 
 /* The next columns for worker `me` of `count`, from *next on. Workers that have no thread must have `left` set. The caller holds a lock. */
 spti_share_answer spti_share_take(int64_t *begin, int64_t *end, spti_share_worker *workers, int count, int me, int64_t *next, int64_t all);

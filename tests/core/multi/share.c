@@ -13,13 +13,11 @@ typedef struct {
 
 typedef struct {
   const double *speed; /* columns a second, of each worker */
-  double beside;       /* factor of the speed of those that work beside a worker that was taken for slow; 0: 1 */
   double load;         /* seconds that the first chunk of each worker in its life takes longer, but for those that are prompt */
 } machine;
 
 static double seconds_of(const machine *m, const spti_share_worker *w, int me, int64_t columns) {
-  const double factor = m->beside > 0 && w[me].is_beside && !w[me].is_slow ? m->beside : 1;
-  return (double)columns / (m->speed[me] * factor) + (w[me].warm || w[me].prompt ? 0 : m->load);
+  return (double)columns / m->speed[me] + (w[me].warm || w[me].prompt ? 0 : m->load);
 }
 
 static int free_first(const spti_share_worker *w, const double *free_at, const bool *waits, int count) {
@@ -40,7 +38,7 @@ static outcome simulate_on(const machine *m, spti_share_worker *w, int count, in
     int64_t begin, end;
     const double now = free_at[me];
     if (w[me].held > 0) {
-      spti_share_count(w, count, me, spent[me]);
+      spti_share_count(&w[me], spent[me]);
       for (int k = 0; k < count; k++) /* those that wait ask again */
         if (waits[k]) waits[k] = false, free_at[k] = now;
     }
@@ -119,7 +117,7 @@ Test(share, known_speeds_decide_the_parts) {
   }
 }
 
-static spti_share_worker a_device(void) { return (spti_share_worker){.panel = 128, .chunk = 512}; }
+static spti_share_worker a_device(void) { return (spti_share_worker){.panel = 128, .chunk = 4096}; }
 static spti_share_worker a_host(int64_t threads) {
   return (spti_share_worker){.panel = 32, .chunk = 32 * threads, .doubted = true, .prompt = true};
 }
@@ -150,7 +148,7 @@ Test(share, a_host_beside_a_device_never_delays_the_end) {
                       o.end, alone);
         }
       }
-  cr_assert_gt(shared, 1000);
+  cr_assert_gt(shared, 500);
 }
 
 /* Likewise beside two devices, of which the second has up to half of the speed of the first. */
@@ -184,7 +182,7 @@ Test(share, a_host_that_is_not_measured_takes_none_of_few_columns) {
   }
   spti_share_worker w[2] = {a_device(), a_host(16)};
   const outcome o = simulate(w, speeds, 2, 65536);
-  cr_assert(w[1].solved >= 65536 / 10 && o.end < 65536.0 / 80, "%d columns, %g s", (int)w[1].solved, o.end);
+  cr_assert(w[1].solved == 512 && o.end < 65536.0 / 80, "%d columns, %g s", (int)w[1].solved, o.end); /* now it is known to be slow */
 }
 
 /* While nobody else goes on who could be measured, the one that is doubted takes all. */
@@ -197,24 +195,6 @@ Test(share, a_host_whose_devices_have_no_threads_works) {
   cr_assert(begin == 0 && end == 128 && next == 128);
 }
 
-/* The device is so much slower beside the host that it is faster alone: known after a call, and tried again after some. */
-Test(share, a_host_that_slows_the_device_down_sits_out) {
-  const double speeds[2] = {80, 16};
-  const machine m = {.speed = speeds, .beside = 0.6}, harmless = {.speed = speeds, .beside = 0.95};
-  const int64_t all = 32768;
-  spti_share_worker w[2] = {a_device(), a_host(16)}, v[2] = {a_device(), a_host(16)};
-  int slower = 0, shared = 0;
-  for (int call = 0; call < 40; call++) {
-    slower += simulate_on(&m, w, 2, all).end > (double)all / 80 + 1e-9;
-    simulate_on(&harmless, v, 2, all);
-    shared += v[1].solved > all / 10;
-  }
-  cr_assert(slower >= 2 && slower <= 8, "%d of 40 calls took longer than the device alone", slower);
-  cr_assert(w[0].alone == 80 && w[0].beside == 48, "alone %g, beside %g", w[0].alone, w[0].beside);
-  cr_assert_geq(shared, 39);
-}
-
-/* It was slow once, and takes columns again some calls later. */
 Test(share, a_worker_that_took_nothing_is_tried_again) {
   spti_share_worker w[2] = {{.panel = 8, .chunk = 64}, {.panel = 8, .chunk = 64}};
   const double speeds[2] = {1, 1};
@@ -239,28 +219,14 @@ static int64_t takes(scene *s, int count, int me) {
   return spti_share_take(&begin, &end, s->w, count, me, &s->next, 100000) == SPTI_SHARE_TAKEN ? end - begin : 0;
 }
 
-/* A chunk during which the slow one began or ended tells neither. */
-Test(share, a_chunk_that_was_beside_a_slow_one_for_a_while_is_no_measure) {
+/* A host beside GPUs that has shown that it is slow leaves all to them; another device takes half of its part. */
+Test(share, a_slow_host_beside_gpus_sits_out) {
   scene s = {
       .w = {{.panel = 8, .chunk = 64, .rate = 80, .warm = true}, {.panel = 8, .chunk = 64, .rate = 20, .warm = true, .doubted = true}}};
-  cr_assert_eq(takes(&s, 2, 0), 64);
-  cr_assert_eq(takes(&s, 2, 1), 64);
-  spti_share_count(s.w, 2, 0, 1);
-  cr_assert(s.w[0].alone == 0 && s.w[0].beside == 0 && s.w[0].rate == 64, "the slow one began");
-  cr_assert_eq(takes(&s, 2, 0), 64);
-  spti_share_count(s.w, 2, 0, 0.8);
-  cr_assert(s.w[0].alone == 0 && s.w[0].beside == 80);
-  cr_assert_eq(takes(&s, 2, 0), 64);
-  spti_share_count(s.w, 2, 1, 3.2);
-  spti_share_count(s.w, 2, 0, 2);
-  cr_assert(s.w[0].alone == 0 && s.w[0].beside == 80 && s.w[1].alone == 0, "the slow one ended");
-  cr_assert_eq(takes(&s, 2, 0), 64);
-  spti_share_count(s.w, 2, 0, 0.5);
-  cr_assert(s.w[0].alone == 128 && s.w[0].beside == 80);
-  scene weak_device = s;
-  weak_device.w[1].doubted = false;
-  cr_assert_eq(takes(&weak_device, 2, 1), 64);
-  cr_assert_eq(takes(&s, 2, 1), 0, "128 alone, 80 and 20 together");
+  scene device = s;
+  device.w[1].doubted = false;
+  cr_assert_eq(takes(&device, 2, 1), 64);
+  cr_assert_eq(takes(&s, 2, 1), 0);
   cr_assert(s.w[1].left && s.w[1].slow);
 }
 
