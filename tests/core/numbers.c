@@ -12,6 +12,7 @@
 #include <pmmintrin.h>
 #endif
 
+#include "support/exact.h"
 #include "support/oracle.h"
 #include "support/solver.h"
 
@@ -89,12 +90,9 @@ typedef struct {
   const char *method;
   sptrsm_op op;
   bool direct;
-  test_system T, U;      /* T is L of a factor set */
-  int32_t rows, columns; /* R and C are about 2^rows and 2^columns */
+  test_system T, U;                   /* T is L of a factor set */
+  double R[N], C[N], inverse_of_C[N]; /* powers of two */
 } subject;
-
-/* Exponents of R or C, which are powers of two. */
-static int exponent(int32_t about, int32_t i) { return about + i % 5 - 2; }
 
 static subject subject_make(const char *method, bool direct, int number) {
   const sptrsm_dtype dtype = (sptrsm_dtype)(number / 6);
@@ -133,8 +131,6 @@ typedef struct {
 } solver;
 
 static sptrsm_direct *open_direct(sptrsm_context *context, const subject *s) {
-  double rows[N], columns[N];
-  for (int32_t i = 0; i < N; i++) rows[i] = ldexp(1, exponent(s->rows, i)), columns[i] = ldexp(1, -exponent(s->columns, i));
   sptrsm_factors f;
   sptrsm_options options;
   sptrsm_direct *direct;
@@ -142,7 +138,7 @@ static sptrsm_direct *open_direct(sptrsm_context *context, const subject *s) {
   sptrsm_options_init(&options);
   options.method = s->method;
   f.L = &s->T.T, f.U = &s->U.T;
-  f.scale_row = rows, f.scale_col = columns, f.col_op = SPTRSM_DIVIDE;
+  f.scale_row = s->R, f.scale_col = s->inverse_of_C, f.col_op = SPTRSM_DIVIDE;
   cr_assert_eq(sptrsm_direct_create(&direct, context, &f, &options), SPTRSM_OK, "%s: %s", name_of(s), sptrsm_last_error());
   return direct;
 }
@@ -164,98 +160,18 @@ static void solve(const solver *v, const subject *s, const test_block *B, test_b
   else cr_assert_eq(sptrsm_direct_solve(v->direct, SPTRSM_SYS_A, s->op, NULL, &B->block, &X->block), SPTRSM_OK, "%s", sptrsm_last_error());
 }
 
-/* ---- the check, in extended precision ---- */
-
-/* What an operation may be off: by u times its result, and by `tiny`. */
-typedef struct {
-  long double u, tiny;
-} rounding;
-
-/* Numbers by rows, their sizes, and how far the computed ones may be off. */
-typedef struct {
-  int64_t columns;
-  bool complex;
-  long double *re, *im, *size, *off;
-} exact;
-
-static long double magnitude(long double re, long double im) { return im == 0 ? fabsl(re) : sqrtl(re * re + im * im); }
-
-static exact exact_make(int64_t columns, bool complex) {
-  const size_t count = (size_t)(N * columns);
-  exact e = {.columns = columns, .complex = complex, .re = calloc(4 * count, sizeof *e.re)};
-  cr_assert(e.re);
-  e.im = e.re + count, e.size = e.im + count, e.off = e.size + count;
-  return e;
-}
-
-static void set_sizes(exact *e) {
-  for (int64_t at = 0; at < N * e->columns; at++) e->size[at] = magnitude(e->re[at], e->im[at]);
-}
-
-/* The block, with row i times 2^exponent(about, i): `sign` 1, or divided by it: -1. For 0 it is not scaled. */
-static exact exact_of(const test_block *B, int sign, int32_t about, const rounding *r) {
-  exact e = exact_make(B->block.nrhs, is_complex(B->block.dtype));
-  for (int32_t i = 0; i < N; i++) {
-    const long double factor = ldexpl(1, sign * exponent(about, i));
-    for (int64_t k = 0, at = i * e.columns; k < e.columns; k++, at++) {
-      double re, im;
-      test_block_get(&re, &im, B, i, k);
-      e.re[at] = factor * re, e.im[at] = factor * im;
-      if (sign != 0) e.off[at] = 8 * r->tiny * (1 + factor);
-    }
-  }
-  set_sizes(&e);
-  return e;
-}
-
-/* y(i) += t x(j), where `roundings` are relative to the product. */
-static void add_product(exact *y, int32_t i, const exact *x, int32_t j, const long double t[2], long double roundings) {
-  const long double re = t[0], im = t[1], size = magnitude(re, im);
-  for (int64_t k = 0, from = j * x->columns, to = i * x->columns; k < y->columns; k++, from++, to++) {
-    y->off[to] += size * (x->off[from] + roundings * x->size[from]);
-    y->re[to] += re * x->re[from];
-    if (!y->complex) continue;
-    y->re[to] -= im * x->im[from];
-    y->im[to] += re * x->im[from] + im * x->re[from];
-  }
-}
-
-/* y = op(T) x. By the bound of substitution y is off by (entries of row i + 1) (u |T| |x| + 8 tiny), and by T times what x is off. */
-static exact multiplied(const sptrsm_sparse *T, sptrsm_op op, const exact *x, const rounding *r) {
-  const bool by_rows = (T->format == SPTRSM_CSR) == (op == SPTRSM_N);
-  const test_block values = {.block = {.data = (void *)T->val, .ld = 1, .n = (int32_t)T->ptr[N], .nrhs = 1, .dtype = T->dtype}};
-  exact y = exact_make(x->columns, x->complex);
-  int operations[N];
-  for (int32_t i = 0; i < N; i++) operations[i] = by_rows ? (int)(T->ptr[i + 1] - T->ptr[i]) + 1 : 1;
-  for (int64_t p = 0; !by_rows && p < T->ptr[N]; p++) operations[T->idx[p]]++;
-  for (int32_t line = 0; line < N; line++)
-    for (int64_t p = T->ptr[line]; p < T->ptr[line + 1]; p++) {
-      const int32_t i = by_rows ? line : T->idx[p], j = by_rows ? T->idx[p] : line;
-      double re, im;
-      test_block_get(&re, &im, &values, (int32_t)p, 0);
-      add_product(&y, i, x, j, (long double[]){re, op == SPTRSM_C ? -im : im}, operations[i] * r->u);
-    }
-  for (int64_t at = 0; at < N * y.columns; at++) y.off[at] += operations[at / y.columns] * 8 * r->tiny;
-  set_sizes(&y);
-  free(x->re);
-  return y;
-}
-
 /* max |b - op(T) x| / what it may be; NaN where x has one. */
-static double ratio(const subject *s, const test_block *B, const test_block *X, const rounding *r) {
+static double ratio(const subject *s, const test_block *B, const test_block *X, test_rounding r) {
   const bool plain = s->op == SPTRSM_N;
-  exact b = exact_of(B, s->direct, plain ? s->rows : s->columns, r);
-  exact y = exact_of(X, -s->direct, plain ? s->columns : s->rows, r);
-  if (s->direct && plain) y = multiplied(&s->U.T, s->op, &y, r);
-  y = multiplied(&s->T.T, s->op, &y, r);
-  if (s->direct && !plain) y = multiplied(&s->U.T, s->op, &y, r);
-  double most = 0;
-  for (int64_t at = 0; at < N * y.columns; at++) {
-    const double now = (double)(magnitude(b.re[at] - y.re[at], b.im[at] - y.im[at]) / (y.off[at] + b.off[at]));
-    if (!(now <= most)) most = now;
-  }
-  free(b.re);
-  free(y.re);
+  test_exact b = test_exact_of(B), y = test_exact_of(X);
+  if (s->direct) test_exact_scale(&b, plain ? s->R : s->C, false, r);
+  if (s->direct) test_exact_scale(&y, plain ? s->C : s->R, true, r);
+  if (s->direct && plain) test_exact_multiply(&y, &s->U.T, s->op, r);
+  test_exact_multiply(&y, &s->T.T, s->op, r);
+  if (s->direct && !plain) test_exact_multiply(&y, &s->U.T, s->op, r);
+  const double most = test_exact_ratio(&b, &y);
+  test_exact_free(&b);
+  test_exact_free(&y);
   return most;
 }
 
@@ -302,10 +218,11 @@ static void enter(const mode *m) {
 
 static void leave(void) { fesetenv(FE_DFL_ENV); }
 
-static rounding rounding_of(const mode *m, sptrsm_dtype dtype) {
-  const double u = (is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON) / (m->direction == FE_TONEAREST ? 2 : 1);
-  const double least = is_single(dtype) ? (double)FLT_MIN : DBL_MIN, subnormal = is_single(dtype) ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
-  return (rounding){.u = u, .tiny = m->underflow == KEEP ? subnormal : least};
+static test_rounding rounding_of(const mode *m, sptrsm_dtype dtype) {
+  test_rounding r = test_rounding_of(dtype);
+  if (m->direction != FE_TONEAREST) r.u *= 2;
+  if (m->underflow != KEEP) r.tiny = is_single(dtype) ? (double)FLT_MIN : DBL_MIN;
+  return r;
 }
 
 /* About how large the numbers of B are. */
@@ -328,9 +245,12 @@ static void stretch_lines(sptrsm_sparse *T) {
 /* The scalings of a factor set lead to numbers of this size, and back. */
 static test_block right_hand_sides(subject *s, size_of_numbers size) {
   const sptrsm_dtype dtype = s->T.T.dtype;
-  const int moved_by_scaling = size == LARGE ? 30 : -30;
-  s->rows = s->op == SPTRSM_N ? moved_by_scaling : -moved_by_scaling;
-  s->columns = -s->rows;
+  const int moved_by_scaling = size == LARGE ? 30 : -30, by_rows = s->op == SPTRSM_N ? moved_by_scaling : -moved_by_scaling;
+  for (int32_t i = 0; i < N; i++) {
+    s->R[i] = ldexp(1, by_rows + i % 5 - 2);
+    s->C[i] = ldexp(1, -by_rows + i % 5 - 2);
+    s->inverse_of_C[i] = 1 / s->C[i];
+  }
   test_block B = block_for(s);
   test_block_fill(&B, 5);
   for (int32_t i = 0; i < N; i++) {
@@ -356,8 +276,7 @@ static void check_mode(subject *s, const mode *m) {
   leave();
   close_solver(&one);
   close_solver(&several);
-  const rounding r = rounding_of(m, s->T.T.dtype);
-  const double most = ratio(s, &B, &X, &r), allowed = is_complex(s->T.T.dtype) ? 4 : 1;
+  const double most = ratio(s, &B, &X, rounding_of(m, s->T.T.dtype)), allowed = is_complex(s->T.T.dtype) ? 4 : 1;
   const bool plain = m->direction == FE_TONEAREST && (m->underflow == KEEP || m->size == ORDINARY || m->size == STRETCHED);
   cr_expect(most <= allowed, "%s, %s: residual %g of its bound", name_of(s), m->name, most);
   cr_expect(test_block_same_bits(&X, &Y), "%s, %s: threads give other bits than one", name_of(s), m->name);
