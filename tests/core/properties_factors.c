@@ -15,9 +15,9 @@
 #include "support/exact.h"
 
 #if defined(__SANITIZE_ADDRESS__) /* several times slower */
-enum { CASES = 1500 };
+enum { CASES = 800 };
 #else
-enum { CASES = 10000 };
+enum { CASES = 5000 };
 #endif
 enum { ORDER_MOST = 60, NRHS_MOST = 24, ITEMS = 3 };
 
@@ -440,6 +440,6 @@ static void check_case(void) {
 }
 
 Test(properties, random_factor_sets_have_small_residuals, .timeout = 1800) {
-  const int first = number_of("PROPERTY_FIRST", 0), cases = number_of("PROPERTY_CASES", 2 * CASES) / 2;
+  const int first = number_of("PROPERTY_FIRST", 0), cases = number_of("PROPERTY_CASES", 4 * CASES) / 4;
   for (now = first; now < first + cases; now++) check_case();
 }
