@@ -8,9 +8,11 @@
 #include "common/cli.h"
 
 enum { THREADS_MAX = RING_STAGES - 1 + RING_SERVERS_MAX };
-enum { TRIAL = 20 }; /* a server that was too slow is tried again where the others would take this many times as long for what is left */
-enum { FIRST = 4 };  /* likewise for the first item of a server that is doubted, */
-enum { DOUBT = 8 };  /* which is expected to need this many times as long as another one */
+/* Of a server that is doubted: */
+enum { DOUBT = 8 };  /* it is expected to need this many times as long as another one, until it is measured */
+enum { FIRST = 4 };  /* it takes its first item where the others would need this many times as long for what is left, */
+enum { TRIAL = 20 }; /* likewise the one after a pause, */
+enum { LATER = 2 };  /* and each other one */
 
 typedef struct {
   ring *r;
@@ -61,10 +63,12 @@ static double expected(const ring *r, int me, double best) {
   return s->seconds > 0 ? s->seconds : s->items == 1 ? s->first : s->items == 0 && r->doubted[me] ? DOUBT * best : 0;
 }
 
+static bool is_slow(const ring *r, int me, double own, double best) { return r->doubted[me] && best > 0 && own >= 2 * best; }
+
 /* Does another server do this number of items before this one does one? The fastest of those that go on is never behind. */
 static bool is_behind(const ring *r, int me, int64_t items, double margin) {
   const double best = fastest_other(r, me), own = expected(r, me, best);
-  return best > 0 && (own >= 2 * best ? margin : 1) * own > (double)items * best;
+  return best > 0 && (is_slow(r, me, own, best) ? margin : 1) * own > (double)items * best;
 }
 
 /* Has nobody been measured that this server could be compared with, and is there somebody? */
@@ -89,7 +93,7 @@ static bool slow_ones_harm(const ring *r) {
   for (int k = 0; k < r->servers; k++) {
     const ring_server *s = &r->server[k];
     const double best = fastest_other(r, k);
-    const bool slow = best > 0 && s->latest >= 2 * best;
+    const bool slow = is_slow(r, k, s->latest, best);
     if (s->left) continue;
     if (!slow && (s->beside <= 0 || s->alone <= 0)) return false; /* not known */
     together += 1 / (slow ? s->latest : s->beside);
@@ -100,14 +104,14 @@ static bool slow_ones_harm(const ring *r) {
 
 static bool harms(const ring *r, int me) {
   const double best = fastest_other(r, me);
-  return r->doubted[me] && best > 0 && r->server[me].seconds >= 2 * best && slow_ones_harm(r);
+  return is_slow(r, me, r->server[me].seconds, best) && slow_ones_harm(r);
 }
 
 /* Should it pause? Of one that is doubted the first item counts too, as half of its time. */
 static bool is_too_slow(const ring *r, int me, int64_t rest) {
   const ring_server *s = &r->server[me];
   const bool shown = r->doubted[me] && s->items == 1;
-  if (is_behind(r, me, rest, s->items > 0 ? 2 : FIRST)) return true;
+  if (is_behind(r, me, rest, s->items > 0 ? LATER : FIRST)) return true;
   return ((s->seconds > 0 || shown) && is_behind(r, me, items_ahead(r), shown ? 0.5 : 1)) || harms(r, me);
 }
 
@@ -148,7 +152,7 @@ void ring_begin(ring *r, int me) {
   ring_server *s = &r->server[me];
   const double best = fastest_other(r, me), own = s->latest > 0 ? s->latest : expected(r, me, best);
   s->works = true;
-  s->is_slow = best > 0 && own >= 2 * best;
+  s->is_slow = is_slow(r, me, own, best);
   s->is_beside = is_any_slow_at_work(r, me);
   s->is_unmeasured = false;
   if (s->is_slow) spoil_measures(r, false);
