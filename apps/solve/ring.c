@@ -8,9 +8,10 @@
 #include "common/cli.h"
 
 enum { THREADS_MAX = RING_STAGES - 1 + RING_SERVERS_MAX };
-enum { TRIAL = 20 }; /* a server that was too slow is tried again where the others would take this many times as long for what is left */
-enum { FIRST = 4 };  /* likewise for the first item of a server that is doubted, */
-enum { DOUBT = 8 };  /* which is expected to need this many times as long as another one */
+/* Of a server that is doubted: */
+enum { DOUBT = 8 };  /* it is expected to need this many times as long as another one, until it is measured */
+enum { FIRST = 4 };  /* it takes its first item where the others would need this many times as long for what is left, */
+enum { TRIAL = 20 }; /* and likewise the one after a pause */
 
 typedef struct {
   ring *r;
@@ -62,10 +63,12 @@ static double expected(const ring *r, int me, double best) {
   return s->seconds > 0 ? s->seconds : s->items == 1 ? s->first : s->items == 0 && r->doubted[me] ? DOUBT * best : 0;
 }
 
+static bool is_slow(const ring *r, int me, double own, double best) { return r->doubted[me] && best > 0 && own >= 2 * best; }
+
 /* Does another server do this number of items before this one does one? The fastest of those that go on is never behind. */
 static bool is_behind(const ring *r, int me, int64_t items, double margin) {
   const double best = fastest_other(r, me), own = expected(r, me, best);
-  return best > 0 && (own >= 2 * best ? margin : 1) * own > (double)items * best;
+  return best > 0 && (is_slow(r, me, own, best) ? margin : 1) * own > (double)items * best;
 }
 
 /* Has nobody been measured that this server could be compared with, and is there somebody? */
@@ -84,18 +87,12 @@ static bool is_of_no_use_now(const ring *r, int me, int64_t ready) {
   return r->server[me].seconds > 0 && ready < items_ahead(r) && own > (double)(ready + 1) * best;
 }
 
-/* A slow host beside GPUs, which share memory and processors with it, leaves all to them. */
-static bool harms(const ring *r, int me) {
-  const double best = fastest_other(r, me);
-  return r->doubted[me] && best > 0 && r->server[me].seconds >= 2 * best;
-}
-
-/* Should it pause? Of one that is doubted the first item counts too, as half of its time. */
+/* Should it pause? One that is known to be slow should; of one that is doubted the first item counts too, as half of its time. */
 static bool is_too_slow(const ring *r, int me, int64_t rest) {
   const ring_server *s = &r->server[me];
   const bool shown = r->doubted[me] && s->items == 1;
-  if (is_behind(r, me, rest, s->items > 0 ? 2 : FIRST)) return true;
-  return ((s->seconds > 0 || shown) && is_behind(r, me, items_ahead(r), shown ? 0.5 : 1)) || harms(r, me);
+  if (is_slow(r, me, s->seconds, fastest_other(r, me)) || is_behind(r, me, rest, FIRST)) return true;
+  return (s->seconds > 0 || shown) && is_behind(r, me, items_ahead(r), shown ? 0.5 : 1);
 }
 
 bool ring_sits_out(ring *r, int me, int64_t taken, int64_t ready) {

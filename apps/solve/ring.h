@@ -9,10 +9,9 @@
  * would have done all that is left, meanwhile; after its first item only the latter counts, since it may take less for the next. Then
  * it tries another item; as long as that is too slow too, each pause is twice as long.
  *
- * A slow server needs at least twice as long for an item as another one. It takes none that another one, which waits or is soon free,
- * would have done before it; at the end it leaves room for an item that takes twice as long as the latest. One that is doubted waits
- * until another one is measured, takes its first item where the others would need the time of 32 of theirs for what is left, and leaves
- * all to them once it has shown that it is slow.
+ * A server that needs at least twice as long for an item as another one takes none that the other, which waits or is soon free, would have
+ * done before it. One that is doubted waits until another one is measured, takes its first item where the others would need the time of 32
+ * of theirs for what is left, and leaves all to them once it has shown that it needs twice as long or more.
  */
 #ifndef APPS_SOLVE_RING_H
 #define APPS_SOLVE_RING_H

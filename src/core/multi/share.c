@@ -2,9 +2,9 @@
  * needs longer for its next chunk than another one for its own and all that is left takes no more: the other one, which goes on, is the
  * faster. So the fastest worker that has not left never leaves, and all columns are taken.
  *
- * A slow worker, at most half as fast as the fastest that goes on, can save little and cost much: its speed is measured by few chunks, a
- * chunk of it takes long. So it takes half of its part of what is left, and nothing where that is less than half of its chunk. A host
- * beside GPUs, which share memory and processors with it, takes nothing if it is slow. */
+ * A host beside GPUs is doubted, and slow if it is at most half as fast as the fastest that goes on. Then it can save little and cost much:
+ * a chunk of it takes long, and the GPUs share memory and processors with it. So it takes half of its part of what is left once, to be
+ * measured, unless that is less than half of its chunk, and nothing while it is known to be slow. */
 #include "core/multi/share.h"
 
 enum { DOUBT = 8 }; /* how much slower a worker is taken to be that is doubted, and not measured */
@@ -19,7 +19,7 @@ static double fastest(const spti_share_worker *workers, int count) {
   return best;
 }
 
-static bool is_slow(const spti_share_worker *w, double best) { return rate_of(w) > 0 && 2 * rate_of(w) <= best; }
+static bool is_slow(const spti_share_worker *w, double best) { return w->doubted && rate_of(w) > 0 && 2 * rate_of(w) <= best; }
 
 /* What a worker does of the work of all that go on, by their rates; equal parts until all rates are known. For one that is not slow the
  * slow ones do not count, nor does one that is doubted and has not been measured. */
@@ -64,7 +64,7 @@ static int64_t chunk_of_slow(const spti_share_worker *workers, int count, int me
   const spti_share_worker *w = &workers[me];
   const int64_t panels = (int64_t)(part_of(workers, count, me) / 2 * (double)columns / (double)w->panel), half = panels * w->panel;
   const int64_t chunk = half < w->chunk ? half : w->chunk;
-  return 2 * chunk < w->chunk || (w->doubted && w->warm) ? 0 : chunk;
+  return 2 * chunk < w->chunk || w->warm ? 0 : chunk;
 }
 
 /* One that is doubted waits until another one is measured. */

@@ -8,7 +8,7 @@
 typedef struct {
   int64_t panel;  /* columns of a chunk are a multiple of it, but for the last chunk */
   int64_t chunk;  /* columns that are taken at once while enough are left */
-  bool doubted;   /* taken for an eighth as fast as the others until it has shown its speed: a host beside GPUs */
+  bool doubted;   /* a host beside GPUs: taken for an eighth as fast until it has shown its speed; takes nothing while it is slow */
   bool prompt;    /* its first chunk takes at most twice as long as those after it: a host, which has nothing to load */
   double rate;    /* columns a second, of the latest chunk of this or an earlier call; 0: not known */
   double first;   /* likewise of its first chunk, which takes longer than those after it, and does not count but for who is prompt */
