@@ -219,7 +219,8 @@ SPTRSM_API sptrsm_status sptrsm_file_batch_solution_save(const char *path, const
 /* ---- dense blocks in parts: those larger than memory ---- */
 
 /* Columns read when asked for. A reader and a writer each belong to one thread at a time, but may work in two at once: their
- * HDF5 calls take turns, and contiguous, plain data of the machine's own type bypass HDF5. Errors as of sptrsm_file_block_load. */
+ * HDF5 calls take turns, and contiguous, plain data of the machine's own type bypass HDF5. After a fork a reader is for the process that
+ * opened it. Errors as of sptrsm_file_block_load, and ARGUMENT in the other process. */
 typedef struct sptrsm_file_reader sptrsm_file_reader;
 SPTRSM_API sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *where, int32_t n, const sptrsm_io_options *);
 /* Shape, type, order, names; block.data is NULL. Valid while the reader lives. */
