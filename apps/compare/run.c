@@ -135,7 +135,7 @@ static int compute_errors(solver *v, problem_set *p) {
   v->error = 0;
   for (int64_t i = 0; i < count; i++) {
     double error = fabs(X[i] - p->X_true[i]);
-    if (!(error <= v->error)) v->error = error;
+    if (isnan(error) || error > v->error) v->error = error;
   }
   return compare_residual(&v->residual, p->A, p->B, X, p->nrhs);
 }

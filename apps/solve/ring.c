@@ -9,9 +9,8 @@
 
 enum { THREADS_MAX = RING_STAGES - 1 + RING_SERVERS_MAX };
 /* Of a server that is doubted: */
-enum { DOUBT = 8 };  /* it is expected to need this many times as long as another one, until it is measured */
-enum { FIRST = 4 };  /* it takes its first item where the others would need this many times as long for what is left, */
-enum { TRIAL = 20 }; /* and likewise the one after a pause */
+enum { DOUBT = 8 }; /* it is expected to need this many times as long as another one, until it is measured */
+enum { FIRST = 4 }; /* until then it takes an item where the others would need this many times as long for what is left */
 
 typedef struct {
   ring *r;
@@ -100,7 +99,7 @@ bool ring_sits_out(ring *r, int me, int64_t taken, int64_t ready) {
   const bool waits = must_wait(r, me);
   ring_server *s = &r->server[me];
   if (s->left) {
-    s->left = taken < s->until || waits || is_behind(r, me, rest, s->items > 0 ? TRIAL : FIRST);
+    s->left = taken < s->until || waits || is_behind(r, me, rest, FIRST);
     if (!s->left) s->seconds = 0;
   } else if (waits) {
     s->left = true;
@@ -109,7 +108,7 @@ bool ring_sits_out(ring *r, int me, int64_t taken, int64_t ready) {
     s->left = is_too_slow(r, me, rest);
     if (s->left) s->pause = s->pause > 0 ? 2 * s->pause : r->slots;
     else if (s->seconds > 0) s->pause = 0;
-    s->until = taken + s->pause;
+    s->until = is_slow(r, me, s->seconds, fastest_other(r, me)) ? INT64_MAX : taken + s->pause;
   }
   return s->left || is_of_no_use_now(r, me, ready);
 }

@@ -143,6 +143,7 @@ test_stream_memory() {
   run_watched sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --json report --memory-limit 420M --stream=8 --threads 2 --no-verify
   code 0
   check; [ "$(field report stream panels)" -gt 1 ] || fail "too few panels for a stream"
+  at_most "$(field report memory peak_bytes)" 420e6
   check; [ $most -gt 0 ] || fail "no memory was seen"
   at_most $most 420e6
   rejects 6 "raise --memory-limit" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 60M --threads 2

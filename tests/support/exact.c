@@ -134,7 +134,7 @@ double test_exact_ratio(const test_exact *a, const test_exact *b) {
   for (int64_t at = 0; at < count_of(a); at++) {
     const long double difference = magnitude(a->re[at] - b->re[at], a->im[at] - b->im[at]);
     const double ratio = difference == 0 ? 0 : (double)(difference / (a->off[at] + b->off[at]));
-    if (!(ratio <= most)) most = ratio;
+    if (isnan(ratio) || ratio > most) most = ratio;
   }
   return most;
 }

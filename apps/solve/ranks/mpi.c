@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,10 +65,14 @@ static int told(int word) {
   return word;
 }
 
-/* The first rank of this machine tells the others two numbers. */
-static void tell_machine(int words[2]) {
+typedef struct { /* a file in memory: number of the process and descriptor, -1: there is none; device and inode */
+  int64_t process, descriptor, device, inode;
+} memory_file;
+
+/* The first rank of this machine tells the others. */
+static void tell_machine(memory_file *file) {
   MPI_Request request;
-  MPI_Ibcast(words, 2, MPI_INT, 0, job.machine, &request);
+  MPI_Ibcast(file, 4, MPI_INT64_T, 0, job.machine, &request);
   wait_for(&request);
 }
 
@@ -256,21 +261,36 @@ static bool fill(int fd, const char *data, size_t bytes) {
   return good;
 }
 
+static bool identify(memory_file *file, int fd) {
+  struct stat s;
+  if (fstat(fd, &s) != 0) return false;
+  file->device = (int64_t)s.st_dev, file->inode = (int64_t)s.st_ino;
+  return true;
+}
+
+/* The file of the first rank of this machine; -1: it can't be had. Where ranks don't see each other's processes, as in containers, another
+ * process may have its number. */
+static int open_file_of(const memory_file *file) {
+  char name[64];
+  memory_file found = {0};
+  snprintf(name, sizeof name, "/proc/%lld/fd/%lld", (long long)file->process, (long long)file->descriptor);
+  const int fd = open(name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || (identify(&found, fd) && found.device == file->device && found.inode == file->inode)) return fd;
+  close(fd);
+  return -1;
+}
+
 bool ranks_share(void **data, size_t bytes) {
   if (!job.on || job.machines == job.count) return false;
-  int words[2] = {(int)getpid(), -1};
+  memory_file file = {.process = getpid(), .descriptor = -1};
   void *memory = MAP_FAILED;
   const bool is_first = job.local == 0;
   int fd = is_first ? memfd_create("sptrsm factors", MFD_CLOEXEC) : -1;
-  if (is_first && fill(fd, *data, bytes)) words[1] = fd;
-  tell_machine(words);
-  if (!is_first && words[1] >= 0) {
-    char name[64];
-    snprintf(name, sizeof name, "/proc/%d/fd/%d", words[0], words[1]);
-    fd = open(name, O_RDONLY | O_CLOEXEC);
-  }
-  if (job.own > 0 && words[1] >= 0 && fd >= 0) memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-  const bool good = ranks_least(job.own == 0 ? words[1] >= 0 : memory != MAP_FAILED) > 0;
+  if (is_first && fill(fd, *data, bytes) && identify(&file, fd)) file.descriptor = fd;
+  tell_machine(&file);
+  if (!is_first && file.descriptor >= 0) fd = open_file_of(&file);
+  if (job.own > 0 && file.descriptor >= 0 && fd >= 0) memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  const bool good = ranks_least(job.own == 0 ? file.descriptor >= 0 : memory != MAP_FAILED) > 0;
   if (fd >= 0) close(fd);
   if (memory != MAP_FAILED && !good) munmap(memory, bytes);
   if (good && job.own > 0) *data = memory;

@@ -21,8 +21,8 @@ static double fastest(const spti_share_worker *workers, int count) {
 
 static bool is_slow(const spti_share_worker *w, double best) { return w->doubted && rate_of(w) > 0 && 2 * rate_of(w) <= best; }
 
-/* What a worker does of the work of all that go on, by their rates; equal parts until all rates are known. For one that is not slow the
- * slow ones do not count, nor does one that is doubted and has not been measured. */
+/* What a worker does of the work of all that go on, by their rates; equal parts until all rates are known. A host that is slow, or is
+ * doubted and has not been measured, counts only in its own part. */
 static double part_of(const spti_share_worker *workers, int count, int me) {
   const double best = fastest(workers, count);
   const bool slow = is_slow(&workers[me], best);
@@ -94,7 +94,7 @@ spti_share_answer spti_share_take(int64_t *begin, int64_t *end, spti_share_worke
 }
 
 void spti_share_begin(spti_share_worker *w) {
-  if (w->slow && w->solved == 0) w->rate = 1.125 * rate_of(w);
+  if (w->slow && w->solved == 0 && !w->doubted) w->rate *= 1.125;
   w->left = w->slow = false;
   w->solved = w->held = 0;
 }

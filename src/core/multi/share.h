@@ -25,8 +25,8 @@ typedef enum {
   SPTI_SHARE_NONE
 } spti_share_answer;
 
-/* For a new call: nothing is solved. One that took nothing in the latest call, being slow, is taken for an eighth faster than it was
- * then, until it has shown by a chunk how fast it is: it may have been slow only once. */
+/* For a new call: nothing is solved. One that took nothing in the latest call, since others were faster, is taken for an eighth faster than
+ * it was then, until it has shown by a chunk how fast it is: it may have been slow only once. Not so one that is doubted. */
 void spti_share_begin(spti_share_worker *);
 void spti_share_count(spti_share_worker *, double seconds); /* its chunk is done */
 

@@ -113,7 +113,7 @@ void spti_io_gate_leave(int *fd, const char *path) {
 
 bool spti_io_journal_busy(const char *path) {
   struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = locks_at + OPEN_BYTE, .l_len = 1};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe would wait for a writer */
   bool is_busy = fd >= 0 && fcntl(fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
   if (fd >= 0) close(fd);
   return is_busy;
@@ -136,7 +136,7 @@ static int begin_of(int fd) {
 }
 
 bool spti_io_journal_foreign(const char *path) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe would wait for a writer */
   if (fd < 0) return errno != ENOENT && errno != ENAMETOOLONG;
   const bool whole = begin_of(fd) == BEGIN_BYTES;
   close(fd);
@@ -245,7 +245,7 @@ static sptrsm_status mend(spti_io_journal *j) {
 static sptrsm_status open_file(spti_io_journal *j, const char *path) {
   *j = (spti_io_journal){.fd = -1};
   SPTI_IO_TRY(spti_io_copy(&j->path, path));
-  j->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+  j->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   return j->fd >= 0 ? SPTRSM_OK : failed(j);
 }
 

@@ -136,15 +136,16 @@ Test(share, a_host_beside_a_device_never_delays_the_end) {
         spti_share_worker w[2] = {a_device(), a_host(threads)};
         for (int call = 0; call < 60; call++) {
           const double alone = (double)all / 80 + (w[0].warm ? 0 : m.load), host = expected(&w[1]);
+          const bool known = w[1].warm;
           const outcome o = simulate_on(&m, w, 2, all);
           cr_assert_eq(o.taken, all);
           shared += w[1].solved > 0;
-          if (host > 0 && host <= 40 && host <= 2 * speeds[1])
+          if (known || (host > 0 && host <= 40 && host <= 2 * speeds[1]))
             cr_assert(o.end <= alone + 1e-9, "1 : %g, %d threads, %d columns, call %d: %g s, alone %g", ratio, (int)threads, (int)all, call,
                       o.end, alone);
         }
       }
-  cr_assert_gt(shared, 500);
+  cr_assert_gt(shared, 50, "%d calls", shared);
 }
 
 /* Likewise beside two devices, of which the second has up to half of the speed of the first. */
@@ -157,14 +158,15 @@ Test(share, a_host_beside_two_devices_never_delays_the_end) {
         spti_share_worker w[3] = {a_device(), a_device(), a_host(8)}, alone[2] = {a_device(), a_device()};
         for (int call = 0; call < 40; call++) {
           const double host = expected(&w[2]), end = simulate(alone, speeds, 2, all).end;
+          const bool known = w[2].warm;
           const outcome o = simulate(w, speeds, 3, all);
           shared += w[2].solved > 0;
-          if (call > 1 && host > 0 && host <= 40 && host <= 1.5 * speeds[2])
+          if (call > 1 && (known || (host > 0 && host <= 40 && host <= 1.5 * speeds[2])))
             cr_assert(o.end <= end + 1e-9, "1 : %g : %g, %d columns, call %d: %g s, without the host %g", second / 80, 1 / ratio, (int)all,
                       call, o.end, end);
         }
       }
-  cr_assert_gt(shared, 1000);
+  cr_assert_gt(shared, 50, "%d calls", shared);
 }
 
 /* A call that is too short for a host of an eighth of the device's speed is the device's alone; the host waits, and leaves. */
