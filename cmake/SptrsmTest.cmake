@@ -34,11 +34,11 @@ function(sptrsm_leave_out variable target)
 endfunction()
 
 # Options of a target that is only for tests: -O1, which compiles faster than -O3. With sanitizers none at all: GCC takes three times as
-# long to optimize what it has instrumented.
+# long to optimize what it has instrumented. scripts/test.sh leaves out UndefinedBehaviorSanitizer there by SPTRSM_TEST_OPTIONS.
 function(sptrsm_test_options target)
   sptrsm_target_options(${target})
   if(SPTRSM_SANITIZE)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-O0>)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-O0> ${SPTRSM_TEST_OPTIONS})
   else()
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()

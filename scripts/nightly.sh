@@ -16,7 +16,7 @@
 #   coverage       at least 97 % of the lines of the host code are executed (coverage.sh)
 #   mutation       at least 92 % of 300 random mutants of the host code, others each day, are noticed (mutate.sh)
 #   analyzer       clang's static analyzer over the host code; what it says is printed, not judged
-#   sanitizers     all tests with AddressSanitizer and UBSan, also those that test.sh leaves out there
+#   sanitizers     all tests with AddressSanitizer and UBSan, also those that test.sh leaves out there; UBSan in the tests and the kernels, too
 #   tsan           ThreadSanitizer finds no race in programs that use all host threads (Criterion does not run under it)
 #   python         the Python package with PyTorch and JAX, 10,000 random cases of each property, and both wheels: at most 50 MB, solving
 #                  without a compiler
@@ -127,7 +127,7 @@ part_analyzer() {
 part_sanitizers() {
   local folder=build/test-asan
   cmake -S . -B $folder -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF \
-    -DSPTRSM_LEAVE_OUT_TESTS= >$folder.log 2>&1 &&
+    -DSPTRSM_LEAVE_OUT_TESTS= -DSPTRSM_TEST_OPTIONS= >$folder.log 2>&1 &&
     cmake --build $folder --parallel "$JOBS" >>$folder.log 2>&1 || { tail -n 40 $folder.log; return 1; }
   ctest --test-dir $folder --output-on-failure --parallel "$JOBS" >$folder-run.log 2>&1 || { tail -n 40 $folder-run.log; return 1; }
 }

@@ -6,8 +6,8 @@
 # --all adds what must hold before a change is merged; .ci/run calls it:
 #   3. format (clang-format), ABI beside the stored one (check-abi.sh), the site with the API pages (site.sh), static analysis
 #      (clang-tidy), the fuzz targets with their corpora and a fixed number of drawn inputs (fuzz.sh --runs)
-#   4. AddressSanitizer + UBSan build of the host code; the same tests, without those that scripts/nightly.sh runs there. Tests with
-#      the label "sanitized" run there only.
+#   4. AddressSanitizer + UBSan build of the host code, of the tests and the kernels on the emulator with AddressSanitizer alone; the same
+#      tests, without those that scripts/nightly.sh runs there. Tests with the label "sanitized" run there only.
 # Tests that need a GPU are reported as skipped where there is none. Settings: JOBS=2, SPTRSM_WERROR=ON, SPTRSM_CUDA=OFF.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -104,7 +104,7 @@ if [[ $all ]]; then
   check "fuzz targets" scripts/fuzz.sh --runs 1000
   wait_beside
   build build/test-asan -DSPTRSM_CUDA=OFF -DSPTRSM_SANITIZE=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo -DSPTRSM_BUILD_BINDINGS=OFF \
-    -DSPTRSM_LEAVE_OUT_TESTS=nightly_sanitized
+    -DSPTRSM_LEAVE_OUT_TESTS=nightly_sanitized -DSPTRSM_TEST_OPTIONS=-fno-sanitize=undefined
   check "tests of build/test-asan" run_tests build/test-asan
 else
   check "Python package" scripts/check-python.sh

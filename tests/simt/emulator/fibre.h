@@ -47,7 +47,7 @@ public:
 #endif
     getcontext(&context);
     context.uc_stack.ss_sp = stack.get();
-    context.uc_stack.ss_size = STACK_BYTES;
+    context.uc_stack.ss_size = STACK_BYTES - LINE_BYTES * (5 * stacks++ % 64);
     context.uc_link = nullptr;
     makecontext(&context, body, 0);
     entered = false;
@@ -73,7 +73,8 @@ public:
   static void arrived() { arrive(nullptr); }
 
 private:
-  enum { STACK_BYTES = 64 * 1024 };
+  enum { STACK_BYTES = 64 * 1024, LINE_BYTES = 64 };
+  static inline size_t stacks = 0; /* begun; they begin at different lines of a page, so that all find room in the cache */
 
 #if SIMT_QUICK_SWITCHES
   /* Does not return. It is neither declared so nor instrumented, since AddressSanitizer would then clear the stack at every switch. */

@@ -37,24 +37,18 @@ void viewer::start(const group *w, const group *b, moment now) {
   read_stale = false;
   stale_pauses = 0;
   buffer.clear();
-  seen.fill({nullptr, 0, 0});
-  next_seen = 0;
+  sights = 0;
 }
 
-viewer::sight viewer::last_seen(const char *address) const {
-  for (const sight &s : seen)
-    if (s.address == address) return s;
-  return {address, 0, 0};
+void viewer::sight::saw(moment version, bool old) {
+  stale = version > performed ? old : stale + old;
+  performed = std::max(performed, version);
 }
 
-void viewer::saw(const char *address, moment performed, bool stale) {
-  for (sight &s : seen)
-    if (s.address == address) {
-      s.stale = performed > s.performed ? stale : s.stale + stale;
-      s.performed = std::max(s.performed, performed);
-      return;
-    }
-  seen[next_seen++ % seen.size()] = {address, performed, stale};
+viewer::sight &viewer::sight_of(const char *address) {
+  for (size_t k = std::min(sights, seen.size()); k-- > 0;)
+    if (seen[k].address == address) return seen[k];
+  return seen[sights++ % seen.size()] = {address, 0, 0};
 }
 
 void memory::start(random_source *source, int percent) {
@@ -94,7 +88,7 @@ void memory::perform(viewer *by, const buffered_write &w, bool release) {
   }
   l.history[size_t(l.versions++)] = v;
   write_word(w.address, w.kind, v.bits);
-  by->saw(w.address, v.performed);
+  by->sight_of(w.address).saw(v.performed, false);
 }
 
 void memory::perform_buffered(viewer &by, size_t which) {
@@ -147,7 +141,7 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
   if (l.pending)
     for (viewer *mate : mates) perform_to(*mate, address, shared_until(by, *mate));
 
-  const viewer::sight seen = by.last_seen(address);
+  viewer::sight &seen = by.sight_of(address);
   int oldest = l.versions - 1;
   while (oldest > 0 && !must_see(by, l.history[size_t(oldest)]) && l.history[size_t(oldest)].performed > seen.performed) oldest--;
   int chosen = l.versions - 1;
@@ -157,7 +151,7 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
   const bool stale = chosen < l.versions - 1;
   by.read_stale |= stale;
   const version &v = l.history[size_t(chosen)];
-  by.saw(address, v.performed, stale);
+  seen.saw(v.performed, stale);
   by.could_acquire = std::max(by.could_acquire, v.released);
   if (how == access::ordered) by.acquired = std::max(by.acquired, v.released);
   return v.bits;

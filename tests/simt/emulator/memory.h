@@ -61,13 +61,13 @@ struct viewer {
     const char *address;
     moment performed;
     int stale; /* stale reads of the address; after some the lane reads the newest value, even if it reads it rarely */
+    void saw(moment version, bool old);
   };
-  std::array<sight, 32> seen{}; /* a ring of recent addresses, each with the latest version that the lane has seen */
-  unsigned next_seen = 0;
+  std::array<sight, 32> seen; /* a ring of recent addresses, each with the latest version that the lane has seen */
+  size_t sights = 0;          /* entered so far */
 
   void start(const group *w, const group *b, moment now);
-  sight last_seen(const char *address) const;
-  void saw(const char *address, moment performed, bool stale = false);
+  sight &sight_of(const char *address);
 };
 
 class memory {

@@ -31,7 +31,9 @@ struct warp_state {
   uint32_t ready, paused, done; /* a bit for each lane; those with none wait in a collective or at a block barrier */
   int arrived;
   collective waiting_at;
-  uint64_t exchanged[2][WARP]; /* used in turn, since a fast lane may enter the next collective before a slow one has left this one */
+  /* Used in turn, since a fast lane may enter the next collective before a slow one has left this one. */
+  uint64_t exchanged[2][WARP];
+  uint32_t ballots[2];
 };
 
 struct late_copy {
@@ -563,9 +565,10 @@ uint64_t shuffle(uint64_t bits, int from) {
 void all_words(uint64_t out[WARP], uint64_t bits) { std::copy_n(meet(collective::exchange, bits), size_t(WARP), out); }
 
 uint32_t vote(bool v) {
-  const uint64_t *words = meet(collective::vote, v);
-  uint32_t ballot = 0;
-  for (unsigned i = 0; i < WARP; i++) ballot |= uint32_t(words[i] & 1) << i;
+  warp_state &w = *me().warp;
+  uint32_t &ballot = w.ballots[me().collectives & 1];
+  ballot = (w.arrived == 0 ? 0 : ballot) | (v ? me().bit : 0);
+  meet(collective::vote, 0);
   return ballot;
 }
 
