@@ -22,7 +22,7 @@ static double largest_residual(const double *x, const double *b, int transposed)
   for (int i = 0; i < N; i++) {
     double r = b[i];
     for (int j = 0; j < N; j++) r -= (transposed ? A[j][i] : A[i][j]) * x[j];
-    if (!(fabs(r) <= worst)) worst = fabs(r);
+    if (isnan(r) || fabs(r) > worst) worst = fabs(r);
   }
   return worst;
 }

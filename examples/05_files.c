@@ -43,7 +43,7 @@ static double largest_difference(const sptrsm_block *X, const sptrsm_block *Y) {
   for (int64_t i = 0; i < X->n; i++)
     for (int64_t k = 0; k < X->nrhs; k++) {
       double difference = fabs(element(X, i, k) - element(Y, i, k));
-      if (!(difference <= worst)) worst = difference; /* so written, a NaN counts as an error */
+      if (isnan(difference) || difference > worst) worst = difference; /* so written, a NaN counts as an error */
     }
   return worst;
 }

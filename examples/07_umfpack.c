@@ -117,7 +117,7 @@ int main(void) {
   }
   for (size_t p = 0; !failed && p < (size_t)N * NRHS; p++) {
     double error = fabs(X[p] - known((int)(p / NRHS), (int)(p % NRHS)));
-    if (!(error <= worst)) worst = error;
+    if (isnan(error) || error > worst) worst = error;
   }
   if (!failed)
     printf("n = %d, %lld entries in L and U, %d right-hand sides, largest error %.1e\n", N, (long long)(f.Lp[N] + f.Up[N]), NRHS, worst);

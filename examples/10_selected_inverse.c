@@ -38,7 +38,7 @@ static double largest_difference(const double *x, const sptrsm_reach_part *part,
     int32_t i = part->x_rows[r];
     for (int k = 0; k < WANTED && i >= FIRST && i < FIRST + WANTED; k++) {
       double difference = fabs(x[r * WANTED + k] - whole[i * WANTED + k]);
-      if (!(difference <= worst)) worst = difference; /* so written, a NaN counts as an error */
+      if (isnan(difference) || difference > worst) worst = difference; /* so written, a NaN counts as an error */
     }
   }
   return worst;

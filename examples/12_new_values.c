@@ -29,7 +29,7 @@ static double largest_residual(double dt, const double *x, const double *b) {
     for (int k = 0; k < NRHS; k++) {
       double left = i > 0 ? x[(i - 1) * NRHS + k] : 0, right = i + 1 < N ? x[(i + 1) * NRHS + k] : 0;
       double r = b[i * NRHS + k] - (1 + 2 * dt) * x[i * NRHS + k] + dt * (left + right);
-      if (!(fabs(r) <= worst)) worst = fabs(r);
+      if (isnan(r) || fabs(r) > worst) worst = fabs(r);
     }
   return worst;
 }

@@ -32,7 +32,7 @@ static double largest_residual(const double *b, const double *x, const sptrsm_it
       const double *y = x + s * SPRINGS, left = i ? y[i - 1] : 0, right = i + 1 < SPRINGS ? y[i + 1] : 0;
       double Ax = (stiffness(s, i) + stiffness(s, i + 1)) * y[i] - (i ? stiffness(s, i) * left : 0) -
                   (i + 1 < SPRINGS ? stiffness(s, i + 1) * right : 0);
-      if (!(fabs(b[i] - Ax) <= worst)) worst = fabs(b[i] - Ax); /* so written, a NaN counts as an error */
+      if (isnan(b[i] - Ax) || fabs(b[i] - Ax) > worst) worst = fabs(b[i] - Ax); /* so written, a NaN counts as an error */
     }
   return worst;
 }

@@ -93,7 +93,7 @@ int main(void) {
   for (int i = 0; i < SUBDOMAINS && !code; i++)
     for (int64_t p = 0; p < all[i].n * all[i].nrhs; p++) {
       double error = fabs(all[i].x[p] - (mask[i] ? 1 : 0));
-      if (!(error <= worst)) worst = error; /* so written, a NaN counts as an error */
+      if (isnan(error) || error > worst) worst = error; /* so written, a NaN counts as an error */
     }
   if (!code) printf("%lld subdomains, the largest of order %d, largest error %.1e\n", (long long)facts.count, facts.n_most, worst);
   sptrsm_context_destroy(context);

@@ -42,7 +42,7 @@ static double largest_residual(const double *b, const double *x) {
     for (int i = 0; i < ROWS; i++) {
       const double before = i ? x[(i - 1) * COLUMNS + k] : 0, after = i + 1 < ROWS ? x[(i + 1) * COLUMNS + k] : 0;
       const double r = fabs(b[i * COLUMNS + k] - (i ? 5 : 4) * x[i * COLUMNS + k] - 2 * (before + after));
-      if (!(r <= worst)) worst = r;
+      if (isnan(r) || r > worst) worst = r;
     }
   return worst;
 }

@@ -10,8 +10,8 @@
  * Ownership: an object returned through a pointer-to-pointer belongs to the caller, who ends it with the matching _destroy function, which
  *   accepts NULL. Objects keep those they were made from alive, so they may be destroyed in any order.
  * Sizes: counts are numbers of elements unless the name says bytes. Indices are 0-based. Offsets and products n * nrhs have 64 bits.
- * Threads: a context and its objects may be used by one thread at a time; different contexts are independent. Several threads may solve
- *   with one plan, and wait (sptrsm_workspace_sync), if each has its own workspace. After a fork, host contexts work in both processes.
+ * Threads: a context and its objects are for one thread at a time; different contexts are independent. Several threads may solve with one
+ *   plan, and wait (sptrsm_workspace_sync), with a workspace each. After a fork host contexts work in both processes, CUDA's in the parent.
  * Structs that begin with `size` may grow in later versions. An _init function, or the caller where a comment says so, sets it to the size
  *   that the caller's program was compiled with, and the library reads and writes no more than that. The _init functions are inline; each
  *   passes sizeof to a function whose name ends in _init_sized, which bindings for other languages call.

@@ -25,7 +25,7 @@ extern "C" {
 
 typedef struct {
   size_t size;                /* sizeof(sptrsm_io_options), set by sptrsm_io_options_init */
-  size_t memory_limit;        /* bytes one object may take in memory; 0: three quarters of physical memory */
+  size_t memory_limit;        /* bytes one object may take in memory; 0: sptrsm_file_memory_limit() */
   int allow_external;         /* follow external links, external raw storage and virtual datasets */
   int tidy;                   /* sort unsorted rows and sum duplicates instead of refusing them */
   int take_triangle;          /* drop entries outside the triangle instead of refusing them */
@@ -40,6 +40,8 @@ typedef struct {
 } sptrsm_io_options;
 SPTRSM_API void sptrsm_io_options_init_sized(sptrsm_io_options *, size_t size);
 static inline void sptrsm_io_options_init(sptrsm_io_options *out) { sptrsm_io_options_init_sized(out, sizeof *out); }
+/* Three quarters of physical memory, or of the least limit of a cgroup of this process (of a container, a batch job), in bytes. */
+SPTRSM_API size_t sptrsm_file_memory_limit(void);
 
 /* ---- sparse matrices ---- */
 
@@ -217,7 +219,8 @@ SPTRSM_API sptrsm_status sptrsm_file_batch_solution_save(const char *path, const
 /* ---- dense blocks in parts: those larger than memory ---- */
 
 /* Columns read when asked for. A reader and a writer each belong to one thread at a time, but may work in two at once: their
- * HDF5 calls take turns, and contiguous, plain data of the machine's own type bypass HDF5. Errors as of sptrsm_file_block_load. */
+ * HDF5 calls take turns, and contiguous, plain data of the machine's own type bypass HDF5. After a fork a reader is for the process that
+ * opened it. Errors as of sptrsm_file_block_load, and ARGUMENT in the other process. */
 typedef struct sptrsm_file_reader sptrsm_file_reader;
 SPTRSM_API sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *where, int32_t n, const sptrsm_io_options *);
 /* Shape, type, order, names; block.data is NULL. Valid while the reader lives. */

@@ -81,7 +81,7 @@ static sptrsm_status check(bench_result *out, bench_blocks *b, sptrsm_layout lay
     snprintf(out->status, sizeof out->status, "wrong: other bits in repetition %d, though deterministic", r);
   }
   double spread = d.size > 0 ? d.difference / d.size : d.difference;
-  if (!(spread <= out->spread)) out->spread = spread;
+  if (isnan(spread) || spread > out->spread) out->spread = spread;
   return d.finite && spread <= tolerance(c->T->dtype) ? SPTRSM_OK : check_in_full(out, b, layout, r);
 }
 

@@ -111,7 +111,7 @@ void cli_unfinished(const char *path);
 /* Removes what is not complete, the library's output too; for handlers of signals. */
 void cli_abandon(void);
 
-/* The second of two outputs that belong together. It is written as `held`, with force, before the first output; the end gives it its name
+/* The second of two outputs that belong together. It is written as `held`, a new file, before the first output; the end gives it its name
  * if the first one is there, and else removes it. Returns the exit code of the first, or that of a failure. */
 typedef struct {
   const char *first;

@@ -193,6 +193,7 @@ int cli_second_begin(cli_second *s, const char *first, const char *path, bool fo
     free(s->path);
     return cli_no_memory("a file name");
   }
+  unlink(s->held); /* of a process with the same number that was killed */
   cli_unfinished(s->held);
   return CLI_OK;
 }

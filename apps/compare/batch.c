@@ -289,7 +289,7 @@ static double difference(const items *t) {
   double most = 0, size = 0;
   for (int64_t p = 0; p < t->s->count * t->nrhs * t->n; p++) {
     const double error = fabs(t->X[p] - t->Y[p]);
-    if (!(error <= most)) most = error;
+    if (isnan(error) || error > most) most = error;
     if (fabs(t->Y[p]) > size) size = fabs(t->Y[p]);
   }
   return most / size;

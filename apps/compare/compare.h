@@ -82,8 +82,8 @@ sptrsm_status compare_own_solve(sptrsm_direct *, compare_own_kind, const sptrsm_
 
 /* L y = b and U x = y by mkl_sparse_d_trsm, without permutations and scaling: a part of a solve. */
 typedef struct compare_mkl compare_mkl;
-int compare_mkl_begin(compare_mkl **out, const char *path, const factor_set *, int64_t nrhs, int threads);
-int compare_mkl_solve(compare_mkl *, const double *B, double *Y, double *X, int64_t nrhs); /* row-major */
+int compare_mkl_begin(compare_mkl **out, const char *path, const factor_set *, sptrsm_layout, int64_t nrhs, int threads);
+int compare_mkl_solve(compare_mkl *, const double *B, double *Y, double *X); /* n x nrhs, contiguous, in the layout */
 void compare_mkl_end(compare_mkl *);
 
 /* A X = B by cuDSS with its own ordering and factors of A. */

@@ -112,8 +112,8 @@ static int by_size(const void *a, const void *b) {
 static double difference_of(const double *x, const double *y, int64_t count) {
   double most = 0, size = 0;
   for (int64_t i = 0; i < count; i++) {
-    if (!(fabs(x[i] - y[i]) <= most)) most = fabs(x[i] - y[i]);
-    if (!(fabs(y[i]) <= size)) size = fabs(y[i]);
+    if (isnan(x[i] - y[i]) || fabs(x[i] - y[i]) > most) most = fabs(x[i] - y[i]);
+    if (isnan(y[i]) || fabs(y[i]) > size) size = fabs(y[i]);
   }
   return most == 0 ? 0 : most / size;
 }
@@ -145,7 +145,7 @@ static int run(way *ways, const settings *s, const sptrsm_block *B, sptrsm_block
       if (rep >= 0) ways[k].ms[rep] = 1e3 * (cli_now() - start);
       if (k == 0 && rep < 0) memcpy(first, X->data, bytes);
       const double difference = difference_of(X->data, first, (int64_t)B->n * B->nrhs);
-      if (!(difference <= ways[k].difference)) ways[k].difference = difference;
+      if (isnan(difference) || difference > ways[k].difference) ways[k].difference = difference;
     }
   return solver_fail(status);
 }

@@ -1,7 +1,7 @@
 /* mkl.c -- mkl_sparse_d_trsm on L and U. MKL is loaded at run time, from a path that the user gives; the build does not need it.
  *
-  * The part of MKL's interface that is used is declared here, as its manual describes it (LP64: 32-bit integers). Matrices are CSR with
-  * 32-bit offsets. Hints and optimisation (the inspector) are part of begin, not of a solve.
+ * The part of MKL's interface that is used is declared here, as its manual describes it (LP64: 32-bit integers). Matrices are CSR with
+ * 32-bit offsets. Hints and optimisation (the inspector) are part of begin, not of a solve.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "compare/compare.h"
 
-enum { MKL_NO_TRANSPOSE = 10, MKL_TRANSPOSE = 11, MKL_ROW_MAJOR = 101, MKL_TRIANGULAR = 23 };
+enum { MKL_NO_TRANSPOSE = 10, MKL_TRANSPOSE = 11, MKL_ROW_MAJOR = 101, MKL_COLUMN_MAJOR = 102, MKL_TRIANGULAR = 23 };
 enum { MKL_LOWER = 40, MKL_UPPER = 41, MKL_NON_UNIT = 50, MKL_UNIT = 51 };
 typedef struct {
   int type, mode, diag;
@@ -32,7 +32,7 @@ struct compare_mkl {
   int (*destroy)(void *);
   void (*set_threads)(int);
   mkl_triangle L, U;
-  int n;
+  int n, layout, columns;
 };
 
 static int resolve(compare_mkl *m, const char *path) {
@@ -54,7 +54,7 @@ static int resolve(compare_mkl *m, const char *path) {
 }
 
 /* A CSC triangle is the CSR of its transpose. transposed: the system has T' as its matrix, as in the second half of a Cholesky solve. */
-static int hand_over(compare_mkl *m, mkl_triangle *t, const sptrsm_sparse *T, bool transposed, int64_t nrhs) {
+static int hand_over(compare_mkl *m, mkl_triangle *t, const sptrsm_sparse *T, bool transposed) {
   int64_t nnz = T->ptr[T->n];
   bool lower = (T->uplo == SPTRSM_LOWER) == (T->format == SPTRSM_CSR);
   if (nnz > INT32_MAX) {
@@ -71,7 +71,7 @@ static int hand_over(compare_mkl *m, mkl_triangle *t, const sptrsm_sparse *T, bo
   t->description = (mkl_description){MKL_TRIANGULAR, lower ? MKL_LOWER : MKL_UPPER, T->diag == SPTRSM_UNIT ? MKL_UNIT : MKL_NON_UNIT};
   t->operation = (T->format == SPTRSM_CSC) != transposed ? MKL_TRANSPOSE : MKL_NO_TRANSPOSE;
   int bad = m->create(&t->matrix, 0, T->n, T->n, t->ptr, t->ptr + 1, t->idx, t->val);
-  if (!bad) bad = m->hint(t->matrix, t->operation, t->description, MKL_ROW_MAJOR, (int)nrhs, 1000);
+  if (!bad) bad = m->hint(t->matrix, t->operation, t->description, m->layout, m->columns, 1000);
   if (!bad) bad = m->optimize(t->matrix);
   if (bad) cli_error("--mkl: status %d", bad);
   return bad ? CLI_INTERNAL : CLI_OK;
@@ -91,25 +91,27 @@ void compare_mkl_end(compare_mkl *m) {
   free(m); /* the library stays loaded: its threads would crash without it */
 }
 
-int compare_mkl_begin(compare_mkl **out, const char *path, const factor_set *s, int64_t nrhs, int threads) {
+int compare_mkl_begin(compare_mkl **out, const char *path, const factor_set *s, sptrsm_layout layout, int64_t nrhs, int threads) {
   compare_mkl *m = calloc(1, sizeof *m);
   if (m == NULL) return factor_no_memory("MKL");
   m->n = s->L.n;
+  m->layout = layout == SPTRSM_ROW_MAJOR ? MKL_ROW_MAJOR : MKL_COLUMN_MAJOR;
+  m->columns = (int)nrhs;
   int code = resolve(m, path);
   if (code == CLI_OK) {
     m->set_threads(threads);
-    code = hand_over(m, &m->L, &s->L, false, nrhs);
+    code = hand_over(m, &m->L, &s->L, false);
   }
-  if (code == CLI_OK) code = s->U.ptr ? hand_over(m, &m->U, &s->U, false, nrhs) : hand_over(m, &m->U, &s->L, true, nrhs);
+  if (code == CLI_OK) code = s->U.ptr ? hand_over(m, &m->U, &s->U, false) : hand_over(m, &m->U, &s->L, true);
   if (code == CLI_OK) *out = m;
   else compare_mkl_end(m);
   return code;
 }
 
-int compare_mkl_solve(compare_mkl *m, const double *B, double *Y, double *X, int64_t nrhs) {
-  int columns = (int)nrhs;
-  int bad = m->trsm(m->L.operation, 1, m->L.matrix, m->L.description, MKL_ROW_MAJOR, B, columns, columns, Y, columns);
-  if (!bad) bad = m->trsm(m->U.operation, 1, m->U.matrix, m->U.description, MKL_ROW_MAJOR, Y, columns, columns, X, columns);
+int compare_mkl_solve(compare_mkl *m, const double *B, double *Y, double *X) {
+  const int ld = m->layout == MKL_ROW_MAJOR ? m->columns : m->n;
+  int bad = m->trsm(m->L.operation, 1, m->L.matrix, m->L.description, m->layout, B, m->columns, ld, Y, ld);
+  if (!bad) bad = m->trsm(m->U.operation, 1, m->U.matrix, m->U.description, m->layout, Y, m->columns, ld, X, ld);
   if (bad) cli_error("mkl_sparse_d_trsm: status %d", bad);
   return bad ? CLI_INTERNAL : CLI_OK;
 }

@@ -78,10 +78,11 @@ static int native_begin(solver *v, const problem_set *p, const compare_native *n
   return code == CLI_OK ? cli_fail(bench_timer_create(&v->timer, SPTRSM_HOST, NULL)) : code;
 }
 
-static int mkl_begin(solver *v, const problem_set *p) {
+static int mkl_begin(solver *v, const problem_set *p, sptrsm_layout layout) {
   v->kind = MKL;
-  snprintf(v->name, sizeof v->name, "MKL trsm, triangles only, C order");
-  int code = compare_mkl_begin(&v->mkl, p->s->mkl, &p->set, p->nrhs, p->s->threads);
+  v->B.layout = layout;
+  snprintf(v->name, sizeof v->name, "MKL trsm, triangles only, %s order", cli_orders[layout]);
+  int code = compare_mkl_begin(&v->mkl, p->s->mkl, &p->set, layout, p->nrhs, p->s->threads);
   return code == CLI_OK ? cli_fail(bench_timer_create(&v->timer, SPTRSM_HOST, NULL)) : code;
 }
 
@@ -114,7 +115,7 @@ static int solve_once(solver *v, problem_set *p, double *ms) {
   if (v->kind == OWN) code = cli_fail(compare_own_solve(v->direct, v->own, &v->B, &v->X));
   else if (v->kind == CUDSS) code = cudss_solve(v->cudss);
   else if (v->kind == NATIVE) code = v->native->solve(v->state, p->B, p->X, p->nrhs);
-  else code = compare_mkl_solve(v->mkl, p->B_rows, p->Y, p->X, p->nrhs);
+  else code = compare_mkl_solve(v->mkl, v->B.layout == SPTRSM_ROW_MAJOR ? p->B_rows : p->B, p->Y, p->X);
   *ms = bench_timer_stop(v->timer);
   return code;
 }
@@ -134,7 +135,7 @@ static int compute_errors(solver *v, problem_set *p) {
   v->error = 0;
   for (int64_t i = 0; i < count; i++) {
     double error = fabs(X[i] - p->X_true[i]);
-    if (!(error <= v->error)) v->error = error;
+    if (isnan(error) || error > v->error) v->error = error;
   }
   return compare_residual(&v->residual, p->A, p->B, X, p->nrhs);
 }
@@ -163,7 +164,8 @@ static int begin_natives(solver *list, int *count, problem_set *p) {
 static int begin_solvers(solver *list, int *count, problem_set *p) {
   int code = p->s->no_native ? CLI_OK : begin_natives(list, count, p);
   if (code == CLI_OK && p->s->cudss) code = cudss_begin(&list[(*count)++], p);
-  if (code == CLI_OK && p->s->mkl) code = mkl_begin(&list[(*count)++], p);
+  if (code == CLI_OK && p->s->mkl) code = mkl_begin(&list[(*count)++], p, SPTRSM_COL_MAJOR);
+  if (code == CLI_OK && p->s->mkl) code = mkl_begin(&list[(*count)++], p, SPTRSM_ROW_MAJOR);
   for (int m = 0; m < p->s->method_count; m++)
     for (int layout = 0; layout < 2 && code == CLI_OK; layout++)
       for (int kind = COMPARE_SOLVED; kind <= (p->s->refine ? COMPARE_MIXED : COMPARE_SOLVED) && code == CLI_OK; kind++)

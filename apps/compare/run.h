@@ -5,7 +5,7 @@
 #include "bench/measure.h"
 #include "compare/compare.h"
 
-enum { INPUTS_MAX = 64, METHODS_MAX = 8, WIDTHS_MAX = 16, SOLVERS_MAX = 6 * METHODS_MAX + 16 };
+enum { INPUTS_MAX = 64, METHODS_MAX = 8, WIDTHS_MAX = 16, SOLVERS_MAX = 6 * METHODS_MAX + 20 };
 
 /* The command line. */
 typedef struct {

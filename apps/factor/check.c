@@ -50,7 +50,7 @@ static double norm1_of_matrix(const factor_matrix *A) {
   for (int64_t j = 0; j < A->n; j++) {
     double sum = 0;
     for (int64_t p = A->ptr[j]; p < A->ptr[j + 1]; p++) sum += cabs(get(A->val, A->is_complex, p));
-    if (!(sum <= most)) most = sum;
+    if (isnan(sum) || sum > most) most = sum;
   }
   return most;
 }

@@ -39,7 +39,7 @@ void factor_multiply(double *B, const factor_matrix *A, const double *X, int64_t
 }
 
 int factor_write_rhs(const char *path, const factor_matrix *A, int64_t nrhs, sptrsm_save_options save) {
-  save.force = 1; /* the file with this name is an unfinished one */
+  save.force = 0; /* the temporary name is new, so nothing may be overwritten */
   sptrsm_block X = new_block(A, nrhs), B = new_block(A, nrhs);
   const char *const names[] = {"B", "X_true"};
   const sptrsm_block *const blocks[] = {&B, &X};

@@ -103,7 +103,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 /* ---- the files ---- */
 
 static int write_rhs(const settings *s, const char *path, const sptrsm_sparse *T, sptrsm_save_options save) {
-  save.force = 1; /* the file with this name is an unfinished one */
+  save.force = 0; /* the temporary name is new, so nothing may be overwritten */
   sptrsm_block X = rhs_block(s), B = rhs_block(s);
   int code = X.data && B.data ? CLI_OK : cli_no_memory("the right-hand sides");
   if (code == CLI_OK) {

@@ -228,7 +228,7 @@ static int analyse(run *r) {
   int code = r->set->plan ? plan_map(&r->kept, r->set->plan) : CLI_OK;
   request.plan = r->kept.plan, request.plan_bytes = r->kept.plan_bytes, request.plan_file = r->set->plan;
   if (code == CLI_OK) code = create_solver(r, r->in.factors, &request);
-  if (code == CLI_OK) map_release(r->in.factors);
+  if (code == CLI_OK) map_release(r);
   if (code == CLI_OK) code = refine_start(&r->refined, &r->set->refine, &r->in, &r->solver, request.options.nrhs_hint);
   if (code == CLI_OK && ranks_count() > 1 && r->stream.on) code = resume_agree(resume_inputs(r)); /* before there is any output */
   if (code == CLI_OK && r->set->save_plan && !r->set->dry_run && ranks_own() == 0) code = plan_save(&r->solver, r->set->save_plan);

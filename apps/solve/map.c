@@ -24,7 +24,9 @@ void map_passed(void *context, const sptrsm_sparse *T, int64_t first, int64_t en
   else if (F->U && T->ptr == F->U->ptr) sptrsm_file_matrix_release(F->U, first, end);
 }
 
-void map_release(const sptrsm_file_factors *F) {
+void map_release(const run *r) {
+  const sptrsm_file_factors *F = r->in.factors;
+  if (!r->set->problem.io.map) return; /* what ranks have mapped is in memory all the time */
   sptrsm_file_matrix_release(F->L, 0, INT64_MAX);
   if (F->U) sptrsm_file_matrix_release(F->U, 0, INT64_MAX);
 }

@@ -92,7 +92,7 @@ static char *make_inputs(const run *r) {
   json_t *o = json_object();
   add(o, "version", "%s", sptrsm_version());
   add(o, "checksum of the factors", "%016" PRIx64, checksum_of(r));
-  map_release(r->in.factors);
+  map_release(r);
   if (!add_file(o, r)) {
     json_decref(o);
     return NULL;

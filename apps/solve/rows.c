@@ -94,7 +94,7 @@ static int analyse_view(run *r, const factor_view *v, sptrsm_reach **reach, sptr
   if (r->in.b_rows) rows.nonzero = r->in.b_rows, rows.nonzero_count = r->in.B->block.n;
   if (r->set->rows) rows.wanted = r->part.wanted.rows, rows.wanted_count = r->part.wanted.count;
   int code = cli_fail(sptrsm_reach_create(reach, &v->factors, &rows));
-  map_release(r->in.factors);
+  map_release(r);
   if (code == CLI_OK) code = cli_fail(sptrsm_reach_part_of(part, *reach));
   if (code != CLI_OK) return code;
   r->part.n = part->m;

@@ -124,7 +124,7 @@ int plan_save(const solver *, const char *path); /* returns an exit code */
 void map_note(const run *); /* the factors are open: says with -v what is copied all the same */
 /* For sptrsm_reach_request.passed; context: the sptrsm_file_factors. */
 void map_passed(void *context, const sptrsm_sparse *T, int64_t first, int64_t end);
-void map_release(const sptrsm_file_factors *); /* gives back the memory of all that is mapped, until it is read again */
+void map_release(const run *); /* gives back the memory of all that is mapped from the file, until it is read again */
 
 /* ---- rows.c: the phases after opening, for some rows of X or sparse right-hand sides ---- */
 

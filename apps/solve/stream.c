@@ -33,13 +33,12 @@ static size_t number_in(const char *file, const char *format) {
 
 static size_t resident_bytes(void) { return number_in("/proc/self/statm", "%*u %llu") * (size_t)sysconf(_SC_PAGESIZE); }
 
-/* Without --memory-limit half of what the system could give without swapping. */
+/* Without --memory-limit half of what the system could give without swapping, and not more than half of what one object may take. */
 static size_t limit_of(const run *r) {
   size_t asked = r->set->problem.io.memory_limit, available = number_in("/proc/meminfo", "MemAvailable: %llu kB") * 1024;
-  size_t container = number_in("/sys/fs/cgroup/memory.max", "%llu");
+  const size_t most = sptrsm_file_memory_limit();
   if (asked > 0) return asked;
-  if (container > 0 && container < available) available = container;
-  if (available == 0) available = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2;
+  if (available == 0 || available > most) available = most;
   return resident_bytes() + available / 2 / (size_t)ranks_local_count();
 }
 
@@ -288,6 +287,9 @@ static int run_ring(stream *s) {
                  .items = sum->panels,
                  .is_empty = is_empty,
                  .context = s};
+  bool has_device = false;
+  for (int k = 0; k < r->solver.members; k++) has_device = has_device || r->solver.place[k] != SPTRSM_HOST;
+  for (int k = 0; k < r->solver.members; k++) stages.doubted[k] = has_device && r->solver.place[k] == SPTRSM_HOST;
   cli_phase("streaming %lld columns, %lld at a time", (long long)panels_columns(&s->left), (long long)sum->width);
   cli_progress_begin(&s->progress, "streaming");
   cli_progress_count(&s->progress, "columns", sum->resumed, r->in.B->block.nrhs);

@@ -3,7 +3,7 @@ import numpy
 import pytest
 import scipy.sparse
 import scipy.sparse.linalg
-from conftest import close, general, random, triangle
+from conftest import close, general, random, tolerance, triangle
 
 import sptrsm
 
@@ -64,3 +64,51 @@ def test_options_of_splu():
         assert close(A @ sptrsm.splu(A, permc_spec=order, options={"Equil": False}).solve(b), b, "float64")
     with pytest.raises(RuntimeError, match="singular"):
         sptrsm.splu(scipy.sparse.csc_array((3, 3)))
+
+
+# About how large the numbers of A and of b are, given the smallest and the largest normal number.
+SIZES = {"subnormal b": lambda least, most: (1, least / 200), "b that becomes subnormal": lambda least, most: (1, least * 5),
+         "b near overflow": lambda least, most: (1, most / 2**20),
+         "A and b near underflow": lambda least, most: (least * 2**20, least * 2**20),
+         "A and b near overflow": lambda least, most: (most / 2**20, most / 2**20)}
+
+
+def unusual(A, size, dtype):
+    """A and a block b of the given size, both in dtype."""
+    facts = numpy.finfo(dtype)
+    of_A, of_b = SIZES[size](facts.tiny, facts.max)
+    return A * facts.dtype.type(of_A), random((A.shape[0], 5), dtype, 7) * facts.dtype.type(of_b)
+
+
+def lost(dtype):
+    """What an operation may lose by underflow."""
+    real = numpy.finfo(dtype).dtype.type
+    return numpy.nextafter(real(0), real(1)).astype(numpy.longdouble)
+
+
+def close_to_scipys(x, expected, dtype):
+    """Up to roundings and to underflow in each of some hundred operations."""
+    difference = abs(x.astype(numpy.clongdouble) - expected.astype(numpy.clongdouble)).max()
+    return x.dtype == dtype and bool(difference <= tolerance(dtype) * numpy.longdouble(abs(expected).max()) + 500 * lost(dtype))
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("lower", (False, True))
+@pytest.mark.parametrize("form", ("csr", "csc"))
+def test_triangles_with_unusual_numbers(dtype, form, lower, size):
+    """As SciPy's solution, and within the bound of substitution with a few roundings of underflow for each operation."""
+    A, b = unusual(triangle(60, dtype, lower, form), size, dtype)
+    x = sptrsm.spsolve_triangular(A, b, lower)
+    assert close_to_scipys(x, scipy.sparse.linalg.spsolve_triangular(A, b, lower), dtype)
+    M, X = A.toarray().astype(numpy.clongdouble), x.astype(numpy.clongdouble)
+    entries = (M != 0).sum(axis=1)[:, None]
+    bound = (entries + 1) * (numpy.finfo(dtype).eps / 2 * (abs(M) @ abs(X)) + 8 * lost(dtype) * (1 + abs(M).max()))
+    assert numpy.all(abs(M @ X - b) <= (4 if dtype.kind == "c" else 1) * bound)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("trans", "NTH")
+def test_factors_with_unusual_numbers(dtype, trans, size):
+    A, b = unusual(general(60, dtype), size, dtype)
+    expected = scipy.sparse.linalg.splu(A).solve(b, trans)
+    assert close_to_scipys(sptrsm.splu(A).solve(b, trans=trans), expected, dtype)

@@ -275,7 +275,7 @@ static int compare_rows(const char *part, const char *whole) {
   for (int32_t i = 0; status == SPTRSM_OK && i < X->block.n; i++)
     for (int64_t k = 0; k < X->block.nrhs; k++) {
       double difference = cabs(entry(&X->block, i, k) - entry(&Y->block, (int64_t)creal(entry(&rows->block, i, 0)), k));
-      if (!(difference <= most)) most = difference;
+      if (isnan(difference) || difference > most) most = difference;
     }
   if (status == SPTRSM_OK) printf("%d %.17g\n", X->block.n, most);
   sptrsm_file_block_free(X);
@@ -308,7 +308,7 @@ static int compare_schur(const char *s, const char *c, const char *x, int conjug
       if (cabs(sum) > largest) largest = cabs(sum);
       for (int64_t l = 0; l < X->block.n; l++)
         sum += (conjugated ? conj(entry(&C->block, l, i)) : entry(&C->block, l, i)) * entry(&X->block, l, j);
-      if (!(cabs(sum) <= worst)) worst = cabs(sum);
+      if (isnan(cabs(sum)) || cabs(sum) > worst) worst = cabs(sum);
     }
   if (fits) printf("%.3g\n", worst / largest);
   sptrsm_file_block_free(S);

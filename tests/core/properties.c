@@ -1,11 +1,13 @@
-/* properties.c -- random systems through the whole API against residuals in extended precision: every deterministic method of the host and
- * `auto`, all types, operations, formats, layouts, widths, panels and numbers of threads, in place and apart. The number of cases is fixed;
- * PROPERTY_CASES gives another one, PROPERTY_FIRST the first of them, which repeats a case that failed. */
+/* properties.c -- random triangles through plans and solves against residuals in extended precision: every deterministic method of the
+ * host and `auto`, all types, operations, formats, layouts, widths, panels and numbers of threads, in place and apart. Factor sets are in
+ * properties_factors.c. The number of cases is fixed; PROPERTY_CASES gives another one, PROPERTY_FIRST the first of them, which repeats a
+ * case that failed. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/properties.h"
 #include "support/oracle.h"
 
 #if defined(__SANITIZE_ADDRESS__) /* several times slower */
@@ -19,6 +21,7 @@ static const char *method_names[METHODS_MAX] = {NULL}; /* NULL: auto */
 static int method_count = 1;
 
 static void find_methods(void) {
+  if (method_count > 1) return;
   static sptrsm_method_info info[METHODS_MAX];
   for (int m = 0; m < sptrsm_method_count() && method_count < METHODS_MAX; m++) {
     sptrsm_method_info *i = &info[method_count];
@@ -26,6 +29,11 @@ static void find_methods(void) {
     cr_assert_eq(sptrsm_method_at(i, m), SPTRSM_OK);
     if (i->place == SPTRSM_HOST && i->deterministic) method_names[method_count++] = i->name;
   }
+}
+
+const char *draw_method(test_random *r) {
+  find_methods();
+  return method_names[test_random_below(r, method_count)];
 }
 
 typedef struct {
@@ -70,7 +78,7 @@ static void check_case(int number) {
   if (diag == TEST_NONUNIT && test_random_below(&r, 2)) stretch(&s, &r);
   sptrsm_options options;
   sptrsm_options_init(&options);
-  options.method = method_names[test_random_below(&r, method_count)];
+  options.method = draw_method(&r);
   options.op = op;
   options.panel = test_random_below(&r, 2) ? 1 + test_random_below(&r, 40) : 0;
   test_block B = test_block_make(n, test_random_below(&r, 70), dtype, (sptrsm_layout)test_random_below(&r, 2), test_random_below(&r, 3));
@@ -97,7 +105,7 @@ static void check_case(int number) {
   test_system_free(&s);
 }
 
-static int number_of(const char *variable, int otherwise) {
+int number_of(const char *variable, int otherwise) {
   const char *text = getenv(variable);
   return text ? atoi(text) : otherwise;
 }

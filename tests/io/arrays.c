@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "io/file/file.h"
+
 TestSuite(io_arrays, .init = make_folder, .fini = remove_folder);
 
 static void put(hid_t f, const char *name, hid_t type, hsize_t rows, hsize_t cols, const void *data) {
@@ -159,4 +161,29 @@ Test(io_arrays, is_the_same_in_every_form) {
   }
   sptrsm_file_listing_free(&list);
   cr_assert(loaded > 5, "%d matrices", loaded);
+}
+
+/* ---- how much memory they may take ---- */
+
+/* Writes a file below the folder of the test, and the folders above it. */
+static void put_text(const char *path, const char *text) {
+  char command[400];
+  snprintf(command, sizeof command, "mkdir -p \"$(dirname '%s%s')\" && printf '%s' >'%s%s'", folder, path, text, folder, path);
+  cr_assert(system(command) == 0);
+}
+
+Test(io_arrays, memory_of_cgroups) {
+  cr_assert_eq(spti_io_memory_of(folder, 5000), 5000);
+  put_text("/proc/self/cgroup", "7:memory:/old\\n0::/jobs/mine\\n");
+  cr_assert_eq(spti_io_memory_of(folder, 5000), 5000);
+  put_text("/sys/fs/cgroup/jobs/mine/memory.max", "max\\n");
+  cr_assert_eq(spti_io_memory_of(folder, 5000), 5000);
+  put_text("/sys/fs/cgroup/jobs/memory.max", "4000\\n");
+  cr_assert_eq(spti_io_memory_of(folder, 5000), 4000);
+  cr_assert_eq(spti_io_memory_of(folder, 3000), 3000);
+  put_text("/sys/fs/cgroup/memory/old/memory.limit_in_bytes", "9223372036854771712\\n"); /* none */
+  cr_assert_eq(spti_io_memory_of(folder, 5000), 4000);
+  put_text("/sys/fs/cgroup/memory/memory.limit_in_bytes", "2000\\n");
+  cr_assert_eq(spti_io_memory_of(folder, 5000), 2000);
+  cr_assert(sptrsm_file_memory_limit() > 0);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 typedef enum {
   MATRIX,
@@ -416,6 +417,23 @@ Test(io_bad, names_that_cannot_be_looked_up, .init = make_folder, .fini = remove
     o.in_process = in_process;
     cr_assert_eq(sptrsm_file_matrix_load(&matrix, file, &o), SPTRSM_ERR_IO, "%s", sptrsm_last_error());
     cr_assert(strstr(sptrsm_last_error(), "names in it can't be looked up"), "%s", sptrsm_last_error());
+  }
+}
+
+/* A small compressed file may hold gigabytes of blank lines. */
+Test(io_bad, blank_lines_without_end, .init = make_folder, .fini = remove_folder) {
+  static char lines[1 << 20];
+  static const char *const begins[] = {"", "%"};
+  memset(lines, '\n', sizeof lines);
+  for (int k = 0; k < 2; k++) {
+    sptrsm_file_matrix *matrix;
+    gzFile z = gzopen(file, "w1");
+    cr_assert(z && gzputs(z, "%%MatrixMarket matrix coordinate real general\n") > 0 && gzputs(z, begins[k]) >= 0);
+    if (k == 1) memset(lines, 'x', sizeof lines); /* one comment */
+    for (int megabytes = 0; megabytes < 17; megabytes++) cr_assert(gzwrite(z, lines, sizeof lines) == sizeof lines);
+    cr_assert(gzputs(z, "\n1 1 1\n1 1 2\n") > 0 && gzclose(z) == Z_OK);
+    cr_assert_eq(sptrsm_file_matrix_load(&matrix, file, NULL), STRUCTURE, "%s", sptrsm_last_error());
+    cr_assert(strstr(sptrsm_last_error(), "after 16 MiB of comments and blank lines"), "%s", sptrsm_last_error());
   }
 }
 

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -187,6 +188,18 @@ Test(io_contain, a_wait) {
 Test(io_contain, all_memory) {
   if (!LIMITS_MEMORY) cr_skip_test("no limit of addresses holds here");
   fails_alone(EATS_MEMORY, SPTRSM_ERR_MEMORY, "no memory");
+}
+
+/* A limit that the user has set for another reason does not take the place of the child's own. */
+Test(io_contain, all_memory_below_a_wide_limit_of_the_user) {
+  struct rlimit own;
+  struct rusage used;
+  if (!LIMITS_MEMORY) cr_skip_test("no limit of addresses holds here");
+  cr_assert(getrlimit(RLIMIT_AS, &own) == 0);
+  own.rlim_cur = (rlim_t)3 << 30;
+  cr_assert(setrlimit(RLIMIT_AS, &own) == 0);
+  fails_alone(EATS_MEMORY, SPTRSM_ERR_MEMORY, "no memory");
+  cr_assert(getrusage(RUSAGE_CHILDREN, &used) == 0 && used.ru_maxrss < 1 << 20, "%ld kB", used.ru_maxrss);
 }
 
 /* ---- the child and the program around it ---- */

@@ -21,6 +21,7 @@
 set -euo pipefail
 root=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 work=$(mktemp -d "${TMPDIR:-/tmp}/page.XXXXXX")
+export OMPI_MCA_orte_tmpdir_base=$work/mpi # a folder that no other mpirun removes
 trap 'chmod -R u+w "$work"; rm -rf --one-file-system "$work"' EXIT
 printed=$work/printed
 : >"$printed"

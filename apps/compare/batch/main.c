@@ -108,7 +108,7 @@ static int judge(double *worst, const batch_problem *p, const batch_blocks *bloc
     code = cli_fail(bench_memory_read(b, blocks->B + item * size, SPTRSM_CUDA, (size_t)size * sizeof *b));
     if (code == CLI_OK) code = cli_fail(bench_memory_read(x, blocks->X + item * size, SPTRSM_CUDA, (size_t)size * sizeof *x));
     const double r = code == CLI_OK ? batch_residual(p, item, b, x, blocks->nrhs) : 0;
-    if (!(r <= *worst)) *worst = r;
+    if (isnan(r) || r > *worst) *worst = r;
   }
   free(b);
   free(x);

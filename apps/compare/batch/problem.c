@@ -190,7 +190,7 @@ double batch_residual(const batch_problem *p, int64_t item, const double *b, con
         sum -= term;
         size += fabs(term);
       }
-      if (!(fabs(sum) <= worst * size)) worst = fabs(sum) / size;
+      if (isnan(sum) || fabs(sum) > worst * size) worst = fabs(sum) / size;
     }
   return worst;
 }

@@ -90,7 +90,7 @@ static double difference(const double *S, const double *expected, int64_t order)
   for (int64_t i = 0; i < order; i++)
     for (int64_t j = 0; j <= i; j++) {
       const double d = fabs(S[i * order + j] - expected[i * order + j]);
-      if (!(d <= worst)) worst = d;
+      if (isnan(d) || d > worst) worst = d;
       if (fabs(expected[i * order + j]) > largest) largest = fabs(expected[i * order + j]);
     }
   return worst / largest;

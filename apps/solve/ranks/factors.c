@@ -1,4 +1,5 @@
-/* factors.c -- sends a factor set from rank 0 to all others, so that the file is read and validated once.
+/* factors.c -- sends a factor set from rank 0 to all others, so that the file is read and validated once. The entries of large matrices lie
+ * once in the memory of each machine, but for rank 0, which has its own.
  *
  * The structs are sent as they are, since all ranks run the same program; then each array and text in a fixed order, and the receiving
  * ranks put their own pointers in place of those of rank 0. A rank without memory is no rank less: it ends the run.
@@ -36,6 +37,16 @@ static bool send_array(void *array /* a pointer's address */, size_t bytes) {
   return true;
 }
 
+/* Likewise the entries of a matrix. *mapped: bytes that the others have mapped, as for a matrix whose file is mapped; 0: a copy. */
+static bool send_entries(void *array, size_t bytes, size_t *mapped) {
+  void *data;
+  memcpy(&data, array, sizeof data);
+  if (data == NULL || bytes < 2 * (size_t)HUGE_PAGE || !ranks_share(&data, bytes)) return send_array(array, bytes);
+  memcpy(array, &data, sizeof data);
+  if (ranks_own() > 0) *mapped = bytes;
+  return true;
+}
+
 static bool send_text(char **text) {
   size_t bytes = ranks_own() == 0 && *text ? strlen(*text) + 1 : 0;
   ranks_send(&bytes, sizeof bytes);
@@ -59,8 +70,8 @@ static bool send_matrix(sptrsm_file_matrix **M) {
   char *where = m->where;
   if (ranks_own() > 0) m->where = NULL, m->rule = "of rank 0"; /* texts of rank 0's program may lie elsewhere */
   const size_t entries = (size_t)shape[1];
-  bool good = send_array(&m->ptr, (size_t)shape[0] * sizeof *m->ptr) && send_array(&m->idx, entries * sizeof *m->idx) &&
-              send_array(&m->val, entries * sptrsm_dtype_bytes(m->dtype));
+  bool good = send_array(&m->ptr, (size_t)shape[0] * sizeof *m->ptr) && send_entries(&m->idx, entries * sizeof *m->idx, &m->mapped[0]) &&
+              send_entries(&m->val, entries * sptrsm_dtype_bytes(m->dtype), &m->mapped[1]);
   m->where = where;
   return good && send_text(&m->where);
 }

@@ -1,9 +1,14 @@
 /* mpi.c -- the ranks of a run by MPI. Without a launcher (launcher.h), or with one rank, MPI is not even started.
  *
+ * What all ranks only read lies once in the memory of each machine: in a file without a name (memfd), which the first rank of the machine
+ * fills and the others open by its descriptor in /proc. So nothing of it is left when ranks are killed. Where that is not possible each
+ * rank receives a copy.
+ *
  * Waiting is done by polling with pauses, since MPI's own waits keep a processor busy that another rank of this machine may need. Claims
  * are a one-sided counter of rank 0. For claims of other ranks to go on, rank 0 may have to call MPI, which a thread of it does now and
  * then. All calls of threads are made under one lock, so MPI_THREAD_SERIALIZED is enough.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -11,6 +16,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,13 +26,14 @@
 
 enum { STOP, GO };                                                /* what rank 0 tells the others at the beginning */
 enum { PANELS, FAILURES };                                        /* counters of rank 0 */
-enum { PIECE = 1 << 28 };                                         /* bytes of one broadcast */
+enum { PIECE = 1 << 28, PART = 1 << 23 };                         /* bytes of one broadcast; of one into a file */
 static const long pause_most = 1000000, progress_pause = 1000000; /* nanoseconds */
 
 static struct {
   bool on, begun; /* MPI is started; the ranks have begun to work */
-  int count, own, local, local_count;
-  char name[64]; /* "sptrsm-solve: rank 3" */
+  int count, own, local, local_count, machines;
+  MPI_Comm machine, firsts; /* the ranks of this machine; the first ranks of all machines, for these */
+  char name[64];            /* "sptrsm-solve: rank 3" */
   MPI_Win window;
   int64_t *counters; /* of rank 0 */
   pthread_mutex_t lock;
@@ -57,6 +65,17 @@ static int told(int word) {
   return word;
 }
 
+typedef struct { /* a file in memory: number of the process and descriptor, -1: there is none; device and inode */
+  int64_t process, descriptor, device, inode;
+} memory_file;
+
+/* The first rank of this machine tells the others. */
+static void tell_machine(memory_file *file) {
+  MPI_Request request;
+  MPI_Ibcast(file, 4, MPI_INT64_T, 0, job.machine, &request);
+  wait_for(&request);
+}
+
 /* ---- begin ---- */
 
 static void finalize(void) {
@@ -74,11 +93,12 @@ static void on_exit_of_program(int code, void *unused) {
 }
 
 static void find_neighbours(void) {
-  MPI_Comm local;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job.own, MPI_INFO_NULL, &local);
-  MPI_Comm_rank(local, &job.local);
-  MPI_Comm_size(local, &job.local_count);
-  MPI_Comm_free(&local);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job.own, MPI_INFO_NULL, &job.machine);
+  MPI_Comm_rank(job.machine, &job.local);
+  MPI_Comm_size(job.machine, &job.local_count);
+  const int is_first = job.local == 0;
+  MPI_Comm_split(MPI_COMM_WORLD, is_first ? 0 : MPI_UNDEFINED, job.own, &job.firsts);
+  MPI_Allreduce(&is_first, &job.machines, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 void ranks_start(int *argc, char ***argv) {
@@ -86,6 +106,9 @@ void ranks_start(int *argc, char ***argv) {
   if (launcher_ranks() <= 1) return;
   /* Ranks of one machine pass data through shared memory: with Open MPI 4 copies from process to process can take longer. */
   setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+#if defined OMPI_MAJOR_VERSION && OMPI_MAJOR_VERSION < 5
+  setenv("OMPI_MCA_osc", "^rdma", 0); /* with TCP between machines it made no window (4.1.4), and MPI ended the run */
+#endif
   MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
   job.on = true;
   MPI_Comm_size(MPI_COMM_WORLD, &job.count);
@@ -177,13 +200,10 @@ int ranks_local_count(void) { return job.local_count; }
 /* The processors that each rank of this machine may use, and by how many ranks each of them is used, tell the share of this one. */
 static int share_of_processors(const cpu_set_t *own) {
   static int sharers[CPU_SETSIZE];
-  MPI_Comm local;
   double share = 0;
   for (int c = 0; c < CPU_SETSIZE; c++) sharers[c] = CPU_ISSET(c, own) != 0;
   pthread_mutex_lock(&job.lock);
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job.own, MPI_INFO_NULL, &local);
-  MPI_Allreduce(MPI_IN_PLACE, sharers, CPU_SETSIZE, MPI_INT, MPI_SUM, local);
-  MPI_Comm_free(&local);
+  MPI_Allreduce(MPI_IN_PLACE, sharers, CPU_SETSIZE, MPI_INT, MPI_SUM, job.machine);
   pthread_mutex_unlock(&job.lock);
   for (int c = 0; c < CPU_SETSIZE; c++)
     if (CPU_ISSET(c, own)) share += 1.0 / sharers[c];
@@ -210,6 +230,71 @@ void ranks_send(void *data, size_t bytes) {
     MPI_Bcast((char *)data + at, count, MPI_BYTE, 0, MPI_COMM_WORLD);
     pthread_mutex_unlock(&job.lock);
   }
+}
+
+static bool write_all(int fd, const char *data, size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t written = write(fd, data, bytes < PIECE ? bytes : PIECE);
+    if (written <= 0) return false;
+    data += written;
+    bytes -= (size_t)written;
+  }
+  return true;
+}
+
+/* The file of this machine, by its first rank. Those of other machines receive the bytes in any case. False: it can't be made. */
+static bool fill(int fd, const char *data, size_t bytes) {
+  bool good = fd >= 0;
+  if (job.own == 0 && good) good = write_all(fd, data, bytes);
+  if (job.machines == 1) return good;
+  char *part = malloc(PART);
+  if (part == NULL) fail(cli_no_memory("the factors"));
+  pthread_mutex_lock(&job.lock);
+  for (size_t at = 0; at < bytes; at += PART) {
+    const size_t count = bytes - at < PART ? bytes - at : PART;
+    if (job.own == 0) memcpy(part, data + at, count);
+    MPI_Bcast(part, (int)count, MPI_BYTE, 0, job.firsts);
+    if (job.own > 0 && good) good = write_all(fd, part, count);
+  }
+  pthread_mutex_unlock(&job.lock);
+  free(part);
+  return good;
+}
+
+static bool identify(memory_file *file, int fd) {
+  struct stat s;
+  if (fstat(fd, &s) != 0) return false;
+  file->device = (int64_t)s.st_dev, file->inode = (int64_t)s.st_ino;
+  return true;
+}
+
+/* The file of the first rank of this machine; -1: it can't be had. Where ranks don't see each other's processes, as in containers, another
+ * process may have its number. */
+static int open_file_of(const memory_file *file) {
+  char name[64];
+  memory_file found = {0};
+  snprintf(name, sizeof name, "/proc/%lld/fd/%lld", (long long)file->process, (long long)file->descriptor);
+  const int fd = open(name, O_RDONLY | O_CLOEXEC);
+  if (fd < 0 || (identify(&found, fd) && found.device == file->device && found.inode == file->inode)) return fd;
+  close(fd);
+  return -1;
+}
+
+bool ranks_share(void **data, size_t bytes) {
+  if (!job.on || job.machines == job.count) return false;
+  memory_file file = {.process = getpid(), .descriptor = -1};
+  void *memory = MAP_FAILED;
+  const bool is_first = job.local == 0;
+  int fd = is_first ? memfd_create("sptrsm factors", MFD_CLOEXEC) : -1;
+  if (is_first && fill(fd, *data, bytes) && identify(&file, fd)) file.descriptor = fd;
+  tell_machine(&file);
+  if (!is_first && file.descriptor >= 0) fd = open_file_of(&file);
+  if (job.own > 0 && file.descriptor >= 0 && fd >= 0) memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+  const bool good = ranks_least(job.own == 0 ? file.descriptor >= 0 : memory != MAP_FAILED) > 0;
+  if (fd >= 0) close(fd);
+  if (memory != MAP_FAILED && !good) munmap(memory, bytes);
+  if (good && job.own > 0) *data = memory;
+  return good;
 }
 
 int64_t ranks_least(int64_t number) {

@@ -26,8 +26,11 @@ int ranks_local_count(void); /* how many they are */
 int ranks_threads(int library);
 
 void ranks_send(void *data, size_t bytes); /* from rank 0 to all others, in `data` of each */
-int64_t ranks_least(int64_t);              /* the least of all ranks' numbers */
-void ranks_wait(void);                     /* until all ranks have come here */
-int64_t ranks_claim(void);                 /* of any rank at any time: 0, 1, 2, ..., each number once */
+/* From rank 0 to all others, whose *data becomes the address of bytes that may only be read and that the ranks of a machine share, to be
+ * given back by munmap; rank 0 keeps its own. False: not possible, or of no use; nothing is sent. */
+bool ranks_share(void **data, size_t bytes);
+int64_t ranks_least(int64_t); /* the least of all ranks' numbers */
+void ranks_wait(void);        /* until all ranks have come here */
+int64_t ranks_claim(void);    /* of any rank at any time: 0, 1, 2, ..., each number once */
 
 #endif

@@ -21,13 +21,15 @@ static inline double complex spti_value_at(const void *values, int64_t i, sptrsm
 }
 
 /* Eliminates [[a, u], [s, d]] with the pivot a if |a d| > |u s|, else s, as the solve does (core/plan/pack.tmpl.h). False where the
- * second pivot is no larger than the rounding errors of this type, or overflows. */
+ * second pivot is no larger than the rounding errors of this type, or where it or the factor overflows. */
 static inline bool spti_block_is_regular(double complex a, double complex u, double complex s, double complex d, sptrsm_dtype dtype) {
-  bool swap = !(cabs(a) * cabs(d) > cabs(u) * cabs(s));
+  bool swap = !(cabs(a) / cabs(u) > cabs(s) / cabs(d));
   double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   double complex product = r / p * q;
   double size = cabs(t) + cabs(product), pivot = cabs(t - product);
-  return isfinite(size) && isfinite(cabs(p)) && pivot > (spti_is_single(dtype) ? (double)FLT_EPSILON : DBL_EPSILON) * size;
+  const bool single = spti_is_single(dtype);
+  const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON, largest = single ? (double)FLT_MAX : DBL_MAX;
+  return isfinite(size) && isfinite(cabs(p)) && cabs(r / p) <= largest && pivot > epsilon * size;
 }
 
 #endif

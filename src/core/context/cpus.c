@@ -4,10 +4,9 @@
 
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "core/base/cgroup.h"
 #include "core/context/context.h"
 
 static int least(int a, int b) { return a < b ? a : b; }
@@ -20,69 +19,19 @@ static int whole_cpus(long long quota, long long period) {
   return cpus < 1 ? 1 : cpus < INT_MAX ? (int)cpus : INT_MAX;
 }
 
-/* folder followed by name, opened to be read; NULL: there is none. */
-static FILE *open_in(const char *folder, const char *name) {
-  char path[2 * PATH_MAX];
-  return snprintf(path, sizeof path, "%s%s", folder, name) < (int)sizeof path ? fopen(path, "re") : NULL;
-}
-
-/* The first `count` numbers in a file -> are they there? */
-static bool read_numbers(long long *out, int count, const char *folder, const char *name) {
-  FILE *file = open_in(folder, name);
-  int found = 0;
-  if (!file) return false;
-  while (found < count && fscanf(file, "%lld", &out[found]) == 1) found++;
-  fclose(file);
-  return found == count;
-}
-
 /* Version 2: cpu.max holds "QUOTA PERIOD", or "max PERIOD", which does not begin with a number. Version 1: a file each. */
 static int quota_in(const char *folder) {
   long long quota[2];
-  if (read_numbers(quota, 2, folder, "/cpu.max")) return whole_cpus(quota[0], quota[1]);
-  if (!read_numbers(&quota[0], 1, folder, "/cpu.cfs_quota_us")) return INT_MAX;
-  return read_numbers(&quota[1], 1, folder, "/cpu.cfs_period_us") ? whole_cpus(quota[0], quota[1]) : INT_MAX;
+  if (spti_cgroup_numbers(quota, 2, folder, "/cpu.max")) return whole_cpus(quota[0], quota[1]);
+  if (!spti_cgroup_numbers(&quota[0], 1, folder, "/cpu.cfs_quota_us")) return INT_MAX;
+  return spti_cgroup_numbers(&quota[1], 1, folder, "/cpu.cfs_period_us") ? whole_cpus(quota[0], quota[1]) : INT_MAX;
 }
 
-/* The least quota of a cgroup and of those above it. Inside a container the first folders may not be there. */
-static int quota_up_from(const char *mount, char *cgroup) {
-  char folder[2 * PATH_MAX];
-  int cpus = INT_MAX;
-  for (char *end = cgroup + strlen(cgroup); end;) {
-    *end = '\0';
-    snprintf(folder, sizeof folder, "%s%s", mount, cgroup);
-    cpus = least(cpus, quota_in(folder));
-    end = strrchr(cgroup, '/');
-  }
-  return cpus;
-}
-
-/* Is "cpu" one of the comma-separated controllers? */
-static bool has_cpu(const char *controllers) {
-  for (const char *at = controllers; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-    if (strcspn(at, ",") == strlen("cpu") && strncmp(at, "cpu", strlen("cpu")) == 0) return true;
-  return false;
-}
-
-/* A line is HIERARCHY:CONTROLLERS:CGROUP. Version 2 has hierarchy 0 without controllers. */
-static int quota_of_line(const char *root, char *line) {
-  char mount[PATH_MAX];
-  line[strcspn(line, "\n")] = '\0';
-  char *controllers = strchr(line, ':'), *cgroup = controllers ? strchr(controllers + 1, ':') : NULL;
-  if (!cgroup) return INT_MAX;
-  *controllers++ = *cgroup++ = '\0';
-  if (*controllers && !has_cpu(controllers)) return INT_MAX;
-  snprintf(mount, sizeof mount, "%s/sys/fs/cgroup%s%s", root, *controllers ? "/" : "", controllers);
-  return quota_up_from(mount, cgroup);
-}
+static void take_quota(const char *folder, void *cpus) { *(int *)cpus = least(*(int *)cpus, quota_in(folder)); }
 
 int spti_cpus_of_quota(const char *root) {
-  char line[PATH_MAX + 128];
   int cpus = INT_MAX;
-  FILE *file = open_in(root, "/proc/self/cgroup");
-  if (!file) return INT_MAX;
-  while (fgets(line, sizeof line, file)) cpus = least(cpus, quota_of_line(root, line));
-  fclose(file);
+  spti_cgroup_walk(root, "cpu", take_quota, &cpus);
   return cpus;
 }
 

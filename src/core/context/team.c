@@ -67,7 +67,15 @@ static atomic_int process_number;
 
 static void count_fork(void) { atomic_fetch_add(&process_number, 1); }
 
-static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, count_fork); }
+static bool watch_forks(void) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static bool watched;
+  pthread_mutex_lock(&lock);
+  watched = watched || pthread_atfork(NULL, NULL, count_fork) == 0;
+  const bool good = watched;
+  pthread_mutex_unlock(&lock);
+  return good;
+}
 
 /* ---- waiting ---- */
 
@@ -209,9 +217,8 @@ static bool take_team(spti_team *team) {
 }
 
 sptrsm_status spti_team_create(spti_team **out) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   spti_team *team;
-  pthread_once(&once, watch_forks);
+  if (!watch_forks()) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "threads of a context: the system has no memory to watch for forks");
   SPTI_TRY(spti_host_alloc(&team, 1, sizeof *team + (SPTI_THREADS_MAX - 1) * sizeof *team->helper, "threads of a context"));
   team->usable = team->threads = spti_cpus_usable();
   team->ending = false;

@@ -21,7 +21,7 @@ template <typename T> struct diagonal_pair {
         u(conj_if(op.conj != (op.hermitian && !op.transpose), sub)) {}
 
   SPTI_DEVICE void solve(T x[2], T first, T second) const {
-    const bool swap = !(magnitude(d0) * magnitude(d1) > magnitude(u) * magnitude(l));
+    const bool swap = !(magnitude(d0) / magnitude(u) > magnitude(l) / magnitude(d1));
     const T p = swap ? l : d0, q = swap ? d1 : u, r = swap ? d0 : l, t = swap ? u : d1;
     const T b0 = swap ? second : first, b1 = swap ? first : second;
     const T factor = quotient(r, p);

@@ -127,6 +127,7 @@ typedef struct {
   const sptrsm_block *B, *X;
   fenv_t modes; /* floating-point modes of the calling thread */
   pthread_mutex_t lock;
+  pthread_cond_t moved;
   int64_t next; /* the first column that nobody has taken */
   bool stopped;
   sptrsm_status status;
@@ -152,17 +153,30 @@ static sptrsm_status solve_columns(const job *j, const member *m, int64_t begin,
   return sptrsm_context_sync(m->context);
 }
 
+/* False: there is nothing more for this member. */
 static bool take(job *j, int me, int64_t *begin, int64_t *end) {
+  const sptrsm_multi *m = j->multi;
+  spti_share_answer answer = SPTI_SHARE_LATER;
   pthread_mutex_lock(&j->lock);
-  const bool taken = !j->stopped && spti_share_take(begin, end, j->multi->workers, j->multi->count, me, &j->next, j->B->nrhs);
+  while (!j->stopped && (answer = spti_share_take(begin, end, m->workers, m->count, me, &j->next, j->B->nrhs)) == SPTI_SHARE_LATER)
+    pthread_cond_wait(&j->moved, &j->lock);
+  const bool taken = !j->stopped && answer == SPTI_SHARE_TAKEN;
   pthread_mutex_unlock(&j->lock);
   return taken;
 }
 
-static void count(job *j, int me, int64_t columns, double seconds) {
-  spti_share_worker *w = &j->multi->workers[me];
+static void count(job *j, int me, double seconds) {
   pthread_mutex_lock(&j->lock);
-  spti_share_count(w, columns, seconds);
+  spti_share_count(&j->multi->workers[me], seconds);
+  pthread_cond_broadcast(&j->moved);
+  pthread_mutex_unlock(&j->lock);
+}
+
+/* This member has no thread, so nobody waits for its speed. */
+static void leave(job *j, int me) {
+  pthread_mutex_lock(&j->lock);
+  j->multi->workers[me].left = true;
+  pthread_cond_broadcast(&j->moved);
   pthread_mutex_unlock(&j->lock);
 }
 
@@ -174,6 +188,7 @@ static void stop(job *j, int me, sptrsm_status status) {
     snprintf(j->message, sizeof j->message, "%s", sptrsm_last_error());
   }
   j->stopped = true;
+  pthread_cond_broadcast(&j->moved);
   pthread_mutex_unlock(&j->lock);
 }
 
@@ -185,7 +200,7 @@ static void *work(void *argument) {
     const double start = spti_seconds();
     const sptrsm_status status = solve_columns(j, &j->multi->members[s->member], begin, end);
     if (status != SPTRSM_OK) stop(j, s->member, status);
-    else count(j, s->member, end - begin, spti_seconds() - start);
+    else count(j, s->member, spti_seconds() - start);
   }
   return NULL;
 }
@@ -197,19 +212,23 @@ static void *work_aside(void *argument) {
 }
 
 /* A host context has several threads, each with a panel; one that is shared would not be faster. A GPU copies one panel while it solves
- * another, so it takes some at once. */
-enum { GPU_PANELS = 4 };
+ * another, but for the first and the last of a chunk, so it takes many at once. */
+enum { GPU_PANELS = 32 };
+
+static int panels_of(const member *s) { return s->context->place == SPTRSM_HOST ? spti_team_threads(s->context->team) : GPU_PANELS; }
 
 static void begin_shares(sptrsm_multi *m) {
+  bool has_device = false;
+  for (int k = 0; k < m->count; k++) has_device = has_device || m->members[k].context->place != SPTRSM_HOST;
   for (int k = 0; k < m->count; k++) {
     const member *s = &m->members[k];
     spti_share_worker *w = &m->workers[k];
-    const int panels = s->context->place == SPTRSM_HOST ? spti_team_threads(s->context->team) : GPU_PANELS;
     w->panel = s->direct ? s->direct->panel : s->plan->panel;
     if (w->panel < 1) w->panel = 1; /* no plan was made yet */
-    w->chunk = w->panel * panels;
+    w->chunk = w->panel * panels_of(s);
+    w->prompt = s->context->place == SPTRSM_HOST;
+    w->doubted = w->prompt && has_device;
     spti_share_begin(w);
-    w->left = k > 0; /* until its thread is there */
   }
 }
 
@@ -228,25 +247,21 @@ static void run(job *j, seat *seats, pthread_t *threads) {
   int started = 1;
   fegetenv(&j->modes);
   pthread_mutex_init(&j->lock, NULL);
+  pthread_cond_init(&j->moved, NULL);
   begin_shares(m);
+  for (int k = 1; k < m->count; k++) m->workers[k].left = (k - 1) * m->workers[k].panel >= j->B->nrhs;
   block_signals(&before);
-  for (int k = 1; k < m->count && (k - 1) * m->workers[k].panel < j->B->nrhs; k++) {
+  for (int k = 1; k < m->count; k++) {
     seats[k] = (seat){j, k};
-    pthread_mutex_lock(&j->lock);
-    m->workers[k].left = false;
-    pthread_mutex_unlock(&j->lock);
-    const bool there = pthread_create(&threads[started], NULL, work_aside, &seats[k]) == 0;
-    if (there) started++;
-    else {
-      pthread_mutex_lock(&j->lock);
-      m->workers[k].left = true;
-      pthread_mutex_unlock(&j->lock);
-    }
+    if (m->workers[k].left) continue;
+    if (pthread_create(&threads[started], NULL, work_aside, &seats[k]) == 0) started++;
+    else leave(j, k);
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   seats[0] = (seat){j, 0};
   work(&seats[0]);
   for (int k = 1; k < started; k++) pthread_join(threads[k], NULL);
+  pthread_cond_destroy(&j->moved);
   pthread_mutex_destroy(&j->lock);
 }
 

@@ -72,7 +72,7 @@ static void normalise(double *w, double *scale, int32_t n, int32_t width) {
   for (int32_t c = 0; c < width; c++) {
     double most = 0, *column = w + (int64_t)c * n;
     for (int32_t i = 0; i < n; i++)
-      if (!(column[i] <= most)) most = column[i];
+      if (isnan(column[i]) || column[i] > most) most = column[i];
     scale[c] = most > 0 && isfinite(most) ? most : 1;
     for (int32_t i = 0; i < n; i++) column[i] /= scale[c];
   }

@@ -309,8 +309,8 @@ static htri_t look_up(const spti_io_object *group, const char *name) {
 }
 
 static sptrsm_status look_up_job(spti_io_call *c, spti_io_file *f) {
-  (void)f;
   c->count = look_up(&c->object, c->name);
+  f->lookup_failed = f->lookup_failed || c->count < 0;
   return SPTRSM_OK;
 }
 

@@ -91,8 +91,10 @@ bool spti_io_has(const spti_io_object *group, const char *name); /* does a link 
 sptrsm_status spti_io_copy(char **out, const char *text);
 sptrsm_status spti_io_join(char **out, const char *where, const char *name); /* "f.h5:/" + "L", "f.h5:/L" + "data" */
 size_t spti_io_memory_limit(const sptrsm_io_options *);                      /* 0 in the options: the default */
-size_t spti_io_bytes(int64_t count, size_t each);                            /* the product, SIZE_MAX if it overflows */
-size_t spti_io_add(size_t, size_t);                                          /* the sum, likewise */
+/* The least of `physical` and the memory limits of the cgroups below ROOT, see cgroup.h. */
+size_t spti_io_memory_of(const char *root, size_t physical);
+size_t spti_io_bytes(int64_t count, size_t each); /* the product, SIZE_MAX if it overflows */
+size_t spti_io_add(size_t, size_t);               /* the sum, likewise */
 sptrsm_status spti_io_check_memory(size_t limit, const char *where, size_t bytes, const char *way_out);
 void spti_io_size_text(char out[24], size_t bytes);                                                   /* "537 MB" */
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */

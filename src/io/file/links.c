@@ -88,19 +88,32 @@ static int by_number(const void *a, const void *b) {
   return order != 0 ? order : by_name(a, b); /* item01 and item1 */
 }
 
+/* Reads the names, in the first call, and keeps them for the next ones. */
+static sptrsm_status read_names(spti_io_call *c) {
+  spti_io_names *names;
+  SPTI_IO_TRY(spti_io_allocate(&names, c->object.where, sizeof *names));
+  sptrsm_status status = spti_io_names_read(names, c->object.id, c->object.where);
+  if (status == SPTRSM_OK) c->state = names;
+  else free(names);
+  return status;
+}
+
 /* Puts the names from number c->count on into the window, each ended by a NUL, until the next one does not fit. */
 static sptrsm_status names_job(spti_io_call *c, spti_io_file *f) {
-  spti_io_names names;
   (void)f;
-  SPTI_IO_TRY(spti_io_names_read(&names, c->object.id, c->object.where));
-  for (size_t k = (size_t)c->count; k < names.count; k++) {
-    size_t bytes = strlen(names.names[k]) + 1;
+  if (c->state == NULL) SPTI_IO_TRY(read_names(c));
+  spti_io_names *names = c->state;
+  size_t k = (size_t)c->count;
+  for (; k < names->count; k++) {
+    size_t bytes = strlen(names->names[k]) + 1;
     if (bytes > SPTI_IO_WINDOW - c->used) break;
-    memcpy(c->window + c->used, names.names[k], bytes);
+    memcpy(c->window + c->used, names->names[k], bytes);
     c->used += bytes;
   }
-  c->count = (int64_t)names.count;
-  spti_io_names_free(&names);
+  c->count = (int64_t)names->count;
+  if (k < names->count) return SPTRSM_OK;
+  spti_io_names_free(names);
+  free(names);
   return SPTRSM_OK;
 }
 
@@ -120,14 +133,17 @@ static sptrsm_status names_in_child(collector *c, const spti_io_object *group) {
   char *copy;
   SPTI_IO_TRY(spti_io_allocate(&copy, c->where, SPTI_IO_WINDOW));
   sptrsm_status status = SPTRSM_OK;
+  void *state = NULL; /* of the child */
   for (bool more = true; more && status == SPTRSM_OK;) {
     spti_io_call *call = spti_io_call_object(group, NULL);
     call->job = names_job;
+    call->state = state;
     call->count = (int64_t)c->out->count;
     status = spti_io_call_run(call, f);
     size_t used = call->used, all = (size_t)call->count;
     if (status == SPTRSM_OK && used > SPTI_IO_WINDOW) status = spti_io_call_refuse(f);
     if (status != SPTRSM_OK) break;
+    state = call->state;
     memcpy(copy, spti_io_call_window(f, 0), used);
     status = take_names(c, copy, used, f);
     more = used > 0 && c->out->count < all;

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/cgroup.h"
+
 size_t spti_io_bytes(int64_t count, size_t each) {
   size_t bytes;
   if (count < 0 || __builtin_mul_overflow((size_t)count, each, &bytes)) return SIZE_MAX;
@@ -14,13 +16,25 @@ size_t spti_io_bytes(int64_t count, size_t each) {
 
 size_t spti_io_add(size_t a, size_t b) { return a > SIZE_MAX - b ? SIZE_MAX : a + b; }
 
-static size_t default_limit(void) {
-  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || bytes <= 0) return (size_t)1 << 34;
-  return spti_io_bytes(pages, (size_t)bytes) / 4 * 3;
+/* Version 2 of cgroups: memory.max holds bytes, or "max". Version 1: a number near the largest one is no limit. */
+static void take_memory_of_cgroup(const char *folder, void *least) {
+  long long bytes;
+  if (!spti_cgroup_numbers(&bytes, 1, folder, "/memory.max") && !spti_cgroup_numbers(&bytes, 1, folder, "/memory.limit_in_bytes")) return;
+  if (bytes >= 0 && (size_t)bytes < *(size_t *)least) *(size_t *)least = (size_t)bytes;
 }
 
-size_t spti_io_memory_limit(const sptrsm_io_options *o) { return o->memory_limit > 0 ? o->memory_limit : default_limit(); }
+size_t spti_io_memory_of(const char *root, size_t physical) {
+  spti_cgroup_walk(root, "memory", take_memory_of_cgroup, &physical);
+  return physical;
+}
+
+size_t sptrsm_file_memory_limit(void) {
+  long pages = sysconf(_SC_PHYS_PAGES), bytes = sysconf(_SC_PAGESIZE);
+  size_t physical = pages > 0 && bytes > 0 ? spti_io_bytes(pages, (size_t)bytes) : (size_t)1 << 34;
+  return spti_io_memory_of("", physical) / 4 * 3;
+}
+
+size_t spti_io_memory_limit(const sptrsm_io_options *o) { return o->memory_limit > 0 ? o->memory_limit : sptrsm_file_memory_limit(); }
 
 size_t spti_io_cache_bytes(const spti_io_file *f) {
   return f->memory_limit / 8 < SPTI_IO_CHUNK_CACHE ? f->memory_limit / 8 : SPTI_IO_CHUNK_CACHE;

@@ -88,18 +88,15 @@ static size_t address_space(void) {
   return got > 0 ? strtoull(text, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+static struct rlimit users = {RLIM_INFINITY, RLIM_INFINITY}; /* limits of address space before */
+
 static void set_limit(void) {
-  struct rlimit old;
-  if (limit == 0 || getrlimit(RLIMIT_AS, &old) != 0) return;
-  rlim_t wanted = old.rlim_max != RLIM_INFINITY && limit > old.rlim_max ? old.rlim_max : limit;
-  setrlimit(RLIMIT_AS, &(struct rlimit){wanted, old.rlim_max});
+  if (limit > 0) setrlimit(RLIMIT_AS, &(struct rlimit){limit < users.rlim_cur ? limit : users.rlim_cur, users.rlim_max});
 }
 
 static void limit_memory(const spti_io_file *f) {
-  struct rlimit old;
   size_t used = address_space();
-  bool limited = getrlimit(RLIMIT_AS, &old) == 0 && old.rlim_cur != RLIM_INFINITY; /* the user's own limit stays */
-  if (used > 0 && !limited && !SANITIZED) limit = spti_io_add(used, ROOM + spti_io_cache_bytes(f));
+  if (used > 0 && getrlimit(RLIMIT_AS, &users) == 0 && !SANITIZED) limit = spti_io_add(used, ROOM + spti_io_cache_bytes(f));
   set_limit();
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
 }
@@ -125,7 +122,9 @@ static void be_silent(void) {
   if (fd > 2) close(fd);
 }
 
+/* HDF5 may go on without memory that it lacked, and fail for want of it in a later call. */
 static void serve_call(int slot, spti_io_file *f) {
+  static bool lacked_before;
   spti_io_call *c = &shared->calls[slot];
   spti_io_report none;
   c->window = shared->windows[slot];
@@ -134,7 +133,8 @@ static void serve_call(int slot, spti_io_file *f) {
   f->met_external = f->lookup_failed = false;
   if (!spti_io_take_report(&none)) spti_io_note_lack();
   c->status = c->job(c, f);
-  c->lacked_memory = spti_io_lacked_memory();
+  lacked_before = lacked_before || errno == ENOMEM;
+  c->lacked_memory = spti_io_lacked_memory() || (lacked_before && (c->status != SPTRSM_OK || f->lookup_failed));
   c->lookup_failed = f->lookup_failed;
   c->met_external = f->met_external;
   if (c->status != SPTRSM_OK) snprintf(c->error, sizeof c->error, "%s", sptrsm_last_error());

@@ -19,13 +19,15 @@ typedef enum { FIELD_REAL, FIELD_INTEGER, FIELD_COMPLEX, FIELD_PATTERN } mtx_fie
 typedef struct {
   const char *name;
   gzFile z;
-  locale_t c_locale; /* numbers have a decimal point whatever the user's locale */
-  int64_t line_number;
+  locale_t c_locale;         /* numbers have a decimal point whatever the user's locale */
+  int64_t line_number, idle; /* idle: bytes of comments and blank lines so far */
   char line[1024];
   mtx_field field;
   sptrsm_symmetry symmetry;
   int64_t rows, cols, nnz, room;
 } mtx_reader;
+
+enum { IDLE_MAX = 16 << 20 }; /* a small compressed file may hold gigabytes of blank lines */
 
 static sptrsm_status broken(const mtx_reader *r, const char *what) {
   return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: line %lld: %s", r->name, (long long)r->line_number, what);
@@ -61,10 +63,11 @@ static sptrsm_status next_line(mtx_reader *r, bool comments, bool *ended) {
     bool comment = r->line[0] == '%' && comments;
     if (length + 1 == sizeof r->line && r->line[length - 1] != '\n') {
       if (!comment) return broken(r, "longer than 1022 characters");
-      for (int c = 0; c != '\n' && c != -1;) c = gzgetc(r->z);
+      for (int c = 0; c != '\n' && c != -1 && gztell(r->z) - begin <= IDLE_MAX;) c = gzgetc(r->z);
     }
-    if (comment || strspn(r->line, " \t\r\n") == length) continue;
-    return r->line[length - 1] == '\n' ? SPTRSM_OK : unfinished_line(r);
+    if (!comment && strspn(r->line, " \t\r\n") < length) return r->line[length - 1] == '\n' ? SPTRSM_OK : unfinished_line(r);
+    r->idle += gztell(r->z) - begin;
+    if (r->idle > IDLE_MAX) return broken(r, "after 16 MiB of comments and blank lines; remove them if the file is sound");
   }
 }
 

@@ -70,9 +70,9 @@ sptrsm_status spti_io_create_array(hid_t *out, hid_t group, const spti_io_array 
   if (space >= 0) H5Sclose(space);
   if (plist >= 0) H5Pclose(plist);
   if (links >= 0) H5Pclose(links);
-  return *out >= 0 ? SPTRSM_OK
-                   : sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be created; is the name used twice, or the disk full?", where,
-                                      a->name);
+  if (*out >= 0) return SPTRSM_OK;
+  if (spti_io_driver_error() != 0 || spti_io_lacked_memory()) return spti_io_write_failed(where, a->name);
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: dataset %s can't be created; is the name used twice?", where, a->name);
 }
 
 sptrsm_status spti_io_write_array(hid_t group, const spti_io_array *a, const void *data, const sptrsm_save_options *options,

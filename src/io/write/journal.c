@@ -113,10 +113,34 @@ void spti_io_gate_leave(int *fd, const char *path) {
 
 bool spti_io_journal_busy(const char *path) {
   struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = locks_at + OPEN_BYTE, .l_len = 1};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe would wait for a writer */
   bool is_busy = fd >= 0 && fcntl(fd, F_OFD_GETLK, &range) == 0 && range.l_type != F_UNLCK;
   if (fd >= 0) close(fd);
   return is_busy;
+}
+
+/* ---- is it a journal? ---- */
+
+/* A journal begins with 16 hex digits and this. */
+static const char first_word[] = " format ";
+enum { BEGIN_BYTES = SUM_DIGITS + sizeof first_word - 1 };
+
+/* How many bytes of that are there, which a kill may have cut off; -1: the file begins with something else, or can't be read. */
+static int begin_of(int fd) {
+  char begin[BEGIN_BYTES];
+  const ssize_t got = pread(fd, begin, sizeof begin, 0);
+  for (ssize_t k = 0; k < got; k++)
+    if (k < SUM_DIGITS ? strchr("0123456789abcdef", begin[k]) == NULL || begin[k] == '\0' : begin[k] != first_word[k - SUM_DIGITS])
+      return -1;
+  return (int)got;
+}
+
+bool spti_io_journal_foreign(const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe would wait for a writer */
+  if (fd < 0) return errno != ENOENT && errno != ENAMETOOLONG;
+  const bool whole = begin_of(fd) == BEGIN_BYTES;
+  close(fd);
+  return !whole;
 }
 
 /* ---- writing ---- */
@@ -124,9 +148,11 @@ bool spti_io_journal_busy(const char *path) {
 sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
   *j = (spti_io_journal){.fd = -1};
   SPTI_IO_TRY(spti_io_copy(&j->path, path));
-  j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (j->fd < 0) return failed(j);
-  SPTI_IO_TRY(lock_alone(j));
+  j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (j->fd < 0 && errno != ELOOP) return failed(j);
+  if (j->fd >= 0) SPTI_IO_TRY(lock_alone(j));
+  if (j->fd < 0 || begin_of(j->fd) < 0)
+    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", path);
   if (ftruncate(j->fd, 0) == 0) return SPTRSM_OK;
   sptrsm_status status = failed(j);
   unlink(path);
@@ -153,16 +179,6 @@ sptrsm_status spti_io_journal_line(char **out, const char *word, const char *tex
   memcpy(line, sum, SUM_DIGITS);
   *out = line;
   return SPTRSM_OK;
-}
-
-bool spti_io_journal_foreign(const char *path) {
-  static const char first[] = " format ";
-  char begin[SUM_DIGITS + sizeof first] = "";
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno != ENOENT && errno != ENAMETOOLONG;
-  ssize_t got = pread(fd, begin, sizeof begin - 1, 0);
-  close(fd);
-  return got < (ssize_t)sizeof begin - 1 || strspn(begin, "0123456789abcdef") != SUM_DIGITS || strcmp(begin + SUM_DIGITS, first) != 0;
 }
 
 /* ---- reading back ---- */
@@ -229,7 +245,7 @@ static sptrsm_status mend(spti_io_journal *j) {
 static sptrsm_status open_file(spti_io_journal *j, const char *path) {
   *j = (spti_io_journal){.fd = -1};
   SPTI_IO_TRY(spti_io_copy(&j->path, path));
-  j->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
+  j->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
   return j->fd >= 0 ? SPTRSM_OK : failed(j);
 }
 

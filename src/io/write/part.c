@@ -93,7 +93,7 @@ off_t spti_writer_place_of(spti_io_file *f, const char *name, sptrsm_dtype dtype
 
 sptrsm_status spti_writer_open_part(sptrsm_file_writer *w) {
   struct stat s;
-  w->fd = open(w->out.temp, O_RDWR | O_CLOEXEC);
+  w->fd = open(w->out.temp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (w->fd < 0 || fstat(w->fd, &s) != 0) return spti_writer_system_failed(w->out.temp);
   w->place.size = s.st_size;
   if (w->piece.count > 0) w->place.X = w->place.berr = s.st_size; /* the part is all skeleton */
@@ -111,7 +111,7 @@ sptrsm_status spti_writer_reserve(int fd, off_t bytes, const char *where) {
 
 bool spti_writer_is_file(const char *path) {
   struct stat s;
-  return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+  return lstat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
 sptrsm_status spti_writer_remove_journal(const sptrsm_file_writer *w) {

@@ -295,7 +295,7 @@ static sptrsm_status find_or_create(sptrsm_file_writer *w, piece *p, bool writin
 
 static sptrsm_status open_file(sptrsm_file_writer *w, const piece *p, bool writing, bool is_new) {
   struct stat s;
-  w->piece.fd = open(p->name, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+  w->piece.fd = open(p->name, (writing ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
   if (w->piece.fd < 0 || fstat(w->piece.fd, &s) != 0) return spti_writer_system_failed(p->name);
   return is_new ? spti_writer_reserve(w->piece.fd, s.st_size, p->name) : SPTRSM_OK;
 }

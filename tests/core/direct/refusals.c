@@ -90,6 +90,8 @@ Test(direct_refusals, bad_pairs) {
   s.D_sub[2] = good;
   s.D[3] = INFINITY;
   refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3");
+  s.D[2] = 1e305, s.D_sub[2] = 1e-10, s.D[3] = 5e-324; /* of either pivot the factor or the second pivot is out of range */
+  refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3");
 }
 
 /* [[1, s], [s, 1]] with s = i is singular as a Hermitian block and regular as a symmetric one; NaN in a complex D counts too. */

@@ -216,7 +216,7 @@ template <typename T> struct pair_solver {
   T p, q, factor, pivot;
   bool swap;
   SPTI_DEVICE pair_solver(T d0, T l, T u, T d1) {
-    swap = !(magnitude(d0) * magnitude(d1) > magnitude(u) * magnitude(l));
+    swap = !(magnitude(d0) / magnitude(u) > magnitude(l) / magnitude(d1));
     p = swap ? l : d0;
     q = swap ? d1 : u;
     factor = quotient(swap ? d0 : l, p);

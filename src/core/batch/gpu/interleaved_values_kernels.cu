@@ -56,7 +56,7 @@ SPTI_DEVICE double modulus(wide v) {
 
 /* The same question as core/base/diagonal_block.h asks on the host. */
 SPTI_DEVICE bool is_regular(wide a, wide u, wide s, wide d, double epsilon) {
-  const bool swap = !(modulus(a) * modulus(d) > modulus(u) * modulus(s));
+  const bool swap = !(modulus(a) / modulus(u) > modulus(s) / modulus(d));
   const wide p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   const wide product = quotient(r, p) * q;
   const double size = modulus(t) + modulus(product), pivot = modulus(t - product);
