@@ -132,13 +132,13 @@ sweep_readers() {
 # Allocations of this project and of Jansson.
 test_failures() {
   begin_failures
-  sweep_writers malloc ours 40 6
-  sweep_readers malloc ours 40 6
+  sweep_writers malloc ours 80 6
+  sweep_readers malloc ours 80 6
   [ -z "$(built factor)" ] ||
-    sweep malloc ours 40 6 "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --refine 2 --ferr --json r.json
-  [ -z "$(built factor)" ] || sweep malloc ours 40 6 "f.h5 f_rhs.h5 r.json" sptrsm-factor a.mtx -o f.h5 --force --nrhs 2 --json r.json
+    sweep malloc ours 80 6 "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --refine 2 --ferr --json r.json
+  [ -z "$(built factor)" ] || sweep malloc ours 80 6 "f.h5 f_rhs.h5 r.json" sptrsm-factor a.mtx -o f.h5 --force --nrhs 2 --json r.json
   [ -z "$(built factor)" ] ||
-    sweep malloc ours 40 6 "S.h5 r.json" sptrsm-solve -q a.h5 --schur a_rhs.h5 --schur-rows a_rhs.h5 -o S.h5 --force --json r.json
+    sweep malloc ours 80 6 "S.h5 r.json" sptrsm-solve -q a.h5 --schur a_rhs.h5 --schur-rows a_rhs.h5 -o S.h5 --force --json r.json
   end_failures
 }
 
@@ -160,8 +160,8 @@ begin_kept() {
 test_failures_kept() {
   local call
   begin_kept
-  sweep_kept malloc ours 40 6
-  for call in write fsync rename open; do sweep_kept $call program 3 5; done
+  sweep_kept malloc ours 80 6
+  for call in write fsync rename open; do sweep_kept $call program 7 5; done
   end_failures
 }
 
@@ -281,7 +281,7 @@ test_failures_hdf5() {
 test_failures_calls() {
   local call
   begin_failures
-  for call in write fsync rename open; do sweep_writers $call program 2 5; done
+  for call in write fsync rename open; do sweep_writers $call program 5 5; done
   sweep thread program 1 0 "x.h5" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --stream=1
   end_failures
 }
@@ -329,9 +329,9 @@ test_failures_reads() {
   local call
   begin_failures
   for call in read open_read; do
-    sweep $call program 3 "3 5" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify
-    sweep $call program 3 "3 5" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
-    sweep $call program 3 "3 5" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
+    sweep $call program 7 "3 5" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify
+    sweep $call program 7 "3 5" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
+    sweep $call program 7 "3 5" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
   done
   end_failures
 }
