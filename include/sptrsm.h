@@ -150,9 +150,9 @@ typedef struct {
   int32_t p, q;          /* short form of syncfree-csc:p=,q=, which go before it: thresholds; 0: as tuned for the device, else 8 and 8192 */
   int32_t panel;         /* right-hand sides worked on at once, 0: chosen from n, type and place */
   int32_t deterministic; /* nonzero: refuse methods whose bits may change between runs, panel widths or numbers of threads */
-  size_t memory_limit; /* bytes of workspace, 0: no limit. A narrower panel is chosen to fit, and fewer host threads, with one each */
-  char stencil[16];    /* structured grids: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": unknown. Checked against the pattern */
-  int64_t grid[3];     /* points X, Y, Z of that grid; row x + y X + z X Y of the matrix is point (x, y, z) */
+  size_t memory_limit;   /* bytes of workspace, 0: no limit. A narrower panel is chosen to fit; on the host each thread has its own */
+  char stencil[16];      /* structured grids: D2N5, D2N9, D3N7, D3N13, D3N27 or D3N33; "": unknown. Checked against the pattern */
+  int64_t grid[3];       /* points X, Y, Z of that grid; row x + y X + z X Y of the matrix is point (x, y, z) */
   sptrsm_precision precision; /* sptrsm_direct only. MIXED: double factors are stored and used in single, for sptrsm_direct_refine */
 } sptrsm_options;
 SPTRSM_API void sptrsm_options_init_sized(sptrsm_options *, size_t size); /* method auto, op N, all else chosen by the library */

@@ -53,18 +53,13 @@ enum { STAGING_SHARE = 16, STAGING_LEAST = 8 };
 #endif
 enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns for which a thread is worth while */ };
 
-/* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them. Where memory is
- * limited, one for every 8 of them, and no more than have room with 8 columns each. */
-static int slab_count(const sptrsm_context *context, const sptrsm_options *options, int64_t column_bytes) {
-  enum { LIMITED_LEAST = 8 };
+/* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them, or for every 8
+ * where memory is limited. */
+static int slab_count(const sptrsm_context *context, const sptrsm_options *options) {
   if (context->place == SPTRSM_CUDA) return 1;
-  const bool limited = options->memory_limit > 0 || context->memory_limit > 0;
-  const int least = limited ? LIMITED_LEAST : SHARE_LEAST, threads = spti_team_threads(context->team);
+  const int least = options->memory_limit > 0 || context->memory_limit > 0 ? 8 : SHARE_LEAST;
+  int threads = spti_team_threads(context->team);
   int64_t useful = options->nrhs_hint > 0 ? (options->nrhs_hint - 1) / least + 1 : threads;
-  if (options->memory_limit > 0 && column_bytes > 0) {
-    const int64_t room = (int64_t)(options->memory_limit / (size_t)column_bytes) / LIMITED_LEAST;
-    if (room < useful) useful = room > 0 ? room : 1;
-  }
   return useful < threads ? (int)useful : threads;
 }
 
@@ -82,7 +77,7 @@ static int64_t part_of(const sptrsm_context *context, int64_t n, int32_t panel, 
 sptrsm_status spti_panels_bytes(size_t *out, const sptrsm_context *context, int32_t n, sptrsm_dtype dtype, int32_t panel,
                                 const sptrsm_options *options) {
   const int64_t values = (int64_t)n * panel, part = part_of(context, n, panel, options);
-  const size_t bytes = sptrsm_dtype_bytes(dtype), slabs = (size_t)slab_count(context, options, (int64_t)bytes * n);
+  const size_t bytes = sptrsm_dtype_bytes(dtype), slabs = (size_t)slab_count(context, options);
   if (context->place == SPTRSM_HOST) return spti_bytes(out, values, bytes * slabs, "panels of right-hand sides");
   return spti_bytes(out, values + (part > 0 ? part : values), bytes, "panels of right-hand sides");
 }
@@ -97,7 +92,7 @@ sptrsm_status spti_panels_create(spti_panels *out, const sptrsm_context *context
                                  const sptrsm_options *options) {
   spti_panels panels = {.panel = panel,
                         .narrow = spti_narrow_panel(n, dtype, panel, options),
-                        .slabs = slab_count(context, options, (int64_t)sptrsm_dtype_bytes(dtype) * n),
+                        .slabs = slab_count(context, options),
                         .limited = options->memory_limit > 0 || context->memory_limit > 0,
                         .part = part_of(context, n, panel, options)};
   size_t slab_bytes = sptrsm_dtype_bytes(dtype) * (size_t)panels.slabs;

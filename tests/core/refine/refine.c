@@ -104,6 +104,7 @@ Test(refine, a_panel_changes_no_bits) {
   static const int32_t panels[] = {32, 1, 8};
   make_block(&B, SPTRSM_COL_MAJOR, NRHS, 1, SPTRSM_F64);
   draw(&B);
+  if (DIRECT_PLACE == SPTRSM_HOST) OK(sptrsm_context_set_threads(context, 2)); /* each has memory of its own */
   for (int i = 0; i < 3; i++) {
     sptrsm_options options;
     sptrsm_options_init(&options);
@@ -133,6 +134,7 @@ Test(refine, a_limit_below_one_right_hand_side_is_refused) {
   make_block(&B, SPTRSM_COL_MAJOR, NRHS, 1, SPTRSM_F64);
   make_block(&X, SPTRSM_COL_MAJOR, NRHS, 1, SPTRSM_F64);
   draw(&B);
+  if (DIRECT_PLACE == SPTRSM_HOST) OK(sptrsm_context_set_threads(context, 2));
   for (int enough = 0; enough < 2 && DIRECT_PLACE == SPTRSM_HOST; enough++) {
     sptrsm_options options;
     sptrsm_options_init(&options);

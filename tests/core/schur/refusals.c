@@ -30,6 +30,7 @@ static void open_solver(int kind, sptrsm_dtype t, const sptrsm_options *options)
 
 static void begin(void) {
   cr_assert_eq(sptrsm_context_create(&context, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  cr_assert_eq(sptrsm_context_set_threads(context, 2), SPTRSM_OK); /* a limit of memory is for all */
   direct = NULL;
   open_solver(5, SPTRSM_F64, NULL);
   sptrsm_schur_columns_init(&B);
