@@ -20,7 +20,7 @@ static inline double complex spti_value_at(const void *values, int64_t i, sptrsm
   }
 }
 
-/* Eliminates [[a, u], [s, d]] with the pivot a if |a d| > |u s|, else s, as the solve does (core/plan/pack.tmpl.h). False where the
+/* Eliminates [[a, u], [s, d]] with the pivot a if |a d| > |u s|, else s, as the solve does (core/matrix/arithmetic.tmpl.h). False where the
  * second pivot is no larger than the rounding errors of this type, or where it or the factor overflows. */
 static inline bool spti_block_is_regular(double complex a, double complex u, double complex s, double complex d, sptrsm_dtype dtype) {
   bool swap = !(cabs(a) / cabs(u) > cabs(s) / cabs(d));

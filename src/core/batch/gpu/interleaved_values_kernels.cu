@@ -54,7 +54,7 @@ SPTI_DEVICE double modulus(wide v) {
   return large * sqrt(1 + ratio * ratio);
 }
 
-/* The same question as core/base/diagonal_block.h asks on the host. */
+/* What core/base/diagonal_block.h asks on the host, but for a factor that overflows. */
 SPTI_DEVICE bool is_regular(wide a, wide u, wide s, wide d, double epsilon) {
   const bool swap = !(modulus(a) / modulus(u) > modulus(s) / modulus(d));
   const wide p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
