@@ -54,13 +54,15 @@ SPTI_DEVICE double modulus(wide v) {
   return large * sqrt(1 + ratio * ratio);
 }
 
-/* What core/base/diagonal_block.h asks on the host, but for a factor that overflows. */
-SPTI_DEVICE bool is_regular(wide a, wide u, wide s, wide d, double epsilon) {
+/* What core/base/diagonal_block.h asks on the host, for values of the real type R. */
+template <typename R> SPTI_DEVICE bool is_regular(wide a, wide u, wide s, wide d) {
+  const bool single = sizeof(R) == sizeof(float);
+  const double epsilon = single ? 0x1p-23 : 0x1p-52, largest = single ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
   const bool swap = !(modulus(a) / modulus(u) > modulus(s) / modulus(d));
   const wide p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  const wide product = quotient(r, p) * q;
+  const wide factor = quotient(r, p), product = factor * q;
   const double size = modulus(t) + modulus(product), pivot = modulus(t - product);
-  return is_finite_number(size) && is_finite_number(modulus(p)) && pivot > epsilon * size;
+  return is_finite_number(size) && is_finite_number(modulus(p)) && modulus(factor) <= largest && pivot > epsilon * size;
 }
 
 SPTI_DEVICE float single_of(double v) { return float(v); }
@@ -74,8 +76,7 @@ template <typename T> SPTI_DEVICE bool row_is_good(const spti_batch_check_args &
   const T below = load_const(sub + at), above = i > 0 ? load_const(sub + at - next) : none;
   if (is_zero(below)) return !is_zero(above) || is_usable(d);
   if (!is_zero(above) || i + 1 == a.n) return false; /* blocks overlap, or the last row couples with none */
-  const double epsilon = sizeof(real_of<T>) == sizeof(float) ? 0x1p-23 : 0x1p-52;
-  return is_regular(widen(d), widen(conj_if(a.hermitian != 0, below)), widen(below), widen(load_const(diag + at + next)), epsilon);
+  return is_regular<real_of<T>>(widen(d), widen(conj_if(a.hermitian != 0, below)), widen(below), widen(load_const(diag + at + next)));
 }
 
 template <typename T> SPTI_KERNEL(VALUE_THREADS) check_items_kernel(spti_batch_check_args a) {
