@@ -20,16 +20,20 @@ static inline double complex spti_value_at(const void *values, int64_t i, sptrsm
   }
 }
 
-/* Eliminates [[a, u], [s, d]] with the pivot a if |a d| > |u s|, else s, as the solve does (core/matrix/arithmetic.tmpl.h). False where the
- * second pivot is no larger than the rounding errors of this type, or where it or the factor overflows. */
+static inline double spti_one_norm(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
+
+/* Eliminates [[a, u], [s, d]] with the pivot that the solve takes (core/matrix/arithmetic.tmpl.h): a if |a d| > |u s|, else s, and s where
+ * both quotients of sizes overflow. False where the second pivot is no larger than the rounding errors of this type, or where it or the
+ * factor overflows. */
 static inline bool spti_block_is_regular(double complex a, double complex u, double complex s, double complex d, sptrsm_dtype dtype) {
-  bool swap = !(cabs(a) / cabs(u) > cabs(s) / cabs(d));
-  double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  double complex product = r / p * q;
-  double size = cabs(t) + cabs(product), pivot = cabs(t - product);
   const bool single = spti_is_single(dtype);
   const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON, largest = single ? (double)FLT_MAX : DBL_MAX;
-  return isfinite(size) && isfinite(cabs(p)) && cabs(r / p) <= largest && pivot > epsilon * size;
+  const double first = spti_one_norm(a) / spti_one_norm(u), second = spti_one_norm(s) / spti_one_norm(d);
+  bool swap = !(first > second) || second > largest;
+  double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
+  double complex factor = r / p, product = factor * q;
+  double size = cabs(t) + cabs(product), pivot = cabs(t - product);
+  return isfinite(size) && isfinite(cabs(p)) && cabs(factor) <= largest && pivot > epsilon * size;
 }
 
 #endif

@@ -10,8 +10,8 @@ struct diagonal_op {
   bool transpose, conj, hermitian; /* hermitian: element (i,i+1) is conj(sub), else sub */
 };
 
-/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination with the first pivot d0 if |d0 d1| > |u l|, else l; as pack.tmpl.h does
- * on the host, and for the reason given there. */
+/* [d0 u; l d1] [x0; x1] = [b0; b1] by elimination with the first pivot d0 if |d0 d1| > |u l|, else l; as
+ * core/matrix/arithmetic.tmpl.h does on the host, and for the reason given there. */
 template <typename T> struct diagonal_pair {
   T d0, d1, l, u;
 

@@ -456,7 +456,7 @@ static void expect_item(int64_t i, sptrsm_status wanted, int32_t row) {
 }
 
 /* New values of item 2 alone: each part at its place in `values`. */
-static void change(const void *L_new, const double *D_new, const double *sub_new, const double *scale_new) {
+static void change(const void *L_new, const void *D_new, const void *sub_new, const void *scale_new) {
   sptrsm_batch_values v;
   sptrsm_batch_values_init(&v);
   v.first = 2, v.count = 1;
@@ -507,6 +507,25 @@ Test(batch_refusals, blocks_of_D_that_overlap_in_device_memory_are_singular, .di
   D_sub[2 * ORDER + 1] = 0;
   change(NULL, NULL, D_sub + 2 * ORDER, NULL);
   expect_item(2, SPTRSM_OK, -1);
+}
+
+/* The factor of the pivot that the solve takes overflows in single precision, and not in double precision. */
+Test(batch_refusals, pairs_whose_factor_overflows_are_singular) {
+  static const float bad[][3] = {{1e30f, 1e-15f, 0}, {3e38f, 1e-3f, 1e-43f}};
+  static float L_single[COUNT * ENTRIES], D_single[COUNT * ORDER], sub_single[COUNT * ORDER];
+  for (int i = 0; i < COUNT * ENTRIES; i++) L_single[i] = 1;
+  for (int i = 0; i < COUNT * ORDER; i++) D_single[i] = 1;
+  L.dtype = SPTRSM_F32, L.val = values.L = L_single, values.D = D_single, values.D_sub = sub_single;
+  factors.D = D_single, factors.D_sub = sub_single;
+  for (int i = 0; i < 2; i++) {
+    float *pair = D_single + 2 * ORDER + 1, *sub = sub_single + 2 * ORDER + 1;
+    pair[0] = bad[i][0], sub[0] = bad[i][1], pair[1] = bad[i][2];
+    create();
+    expect_item(2, SPTRSM_ERR_SINGULAR, 1);
+    pair[0] = 2, sub[0] = 1;
+    change(NULL, D_single + 2 * ORDER, sub_single + 2 * ORDER, NULL);
+    expect_item(2, SPTRSM_OK, -1);
+  }
 }
 
 Test(batch_refusals, singular_items_of_a_mixed_batch_come_and_go) {

@@ -94,6 +94,26 @@ Test(direct_refusals, bad_pairs) {
   refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3");
 }
 
+/* Each block is refused in single precision, and the first two are none in double precision: there a is the pivot of the second one, while
+ * in single precision both quotients overflow, and so does the factor of the other pivot. */
+Test(direct_refusals, pairs_in_single_precision) {
+  static const double bad[][3] = {{1e30, 1e-15, 0}, {3e38, 1e-3, 1e-43}, {3, 1, 1.0 / 3}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (int single = 0; single < 2; single++) {
+      const sptrsm_dtype t = single ? SPTRSM_F32 : SPTRSM_F64;
+      build_factor_set(&s, &recipes[3], t);
+      put(s.D, 2, t, bad[i][0]), put(s.D_sub, 2, t, bad[i][1]), put(s.D, 3, t, bad[i][2]);
+      if (single || i == 2) {
+        refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3 is singular");
+        continue;
+      }
+      sptrsm_direct *d;
+      cr_assert_eq(sptrsm_direct_create(&d, context, &s.f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+      sptrsm_direct_destroy(d);
+    }
+  }
+}
+
 /* [[1, s], [s, 1]] with s = i is singular as a Hermitian block and regular as a symmetric one; NaN in a complex D counts too. */
 Test(direct_refusals, pairs_as_Hermitian_or_symmetric) {
   build_factor_set(&s, &recipes[3], SPTRSM_C128);
