@@ -3,8 +3,9 @@
  *   FAIL_CALL   write (also pwrite, ftruncate, fallocate), fsync (also fdatasync), rename (also link), open (for writing), open_read (for
  *               reading), read (also pread), close, thread (pthread_create), malloc
  *               (also calloc, realloc, posix_memalign, strdup, vasprintf, asprintf and fopen, which allocate)
- *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT, SIGKILL or SIGSTOP: the signal is raised,
- *               then the call is made; SIGABRT: abort() instead of the call. Signals come to the process that began to count alone.
+ *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT, SIGKILL, SIGSTOP, SIGSEGV, SIGBUS or SIGFPE:
+ *               the signal is raised, then the call is made; SIGABRT: abort() instead of the call
+ *   FAIL_IN     where calls are counted and the signal is raised: program (default), the process that began to count; reader, its children
  *   FAIL_BY     whose allocations fail: program (default), ours (also those of this project's libraries and of Jansson), hdf5
  *   FAIL_AT     k: the count begins with main, as fail_once_arm(k) there would do
  *   FAIL_HIT    a file that is created when a call fails
@@ -28,12 +29,13 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NOTHING, WRITE, SYNC, RENAME, OPEN, OPEN_READ, READ, CLOSE, THREAD, ALLOCATE, CALLS };
+enum { NOTHING, WRITE, SYNC, RENAME, OPEN, OPEN_READ, READ, CLOSE, THREAD, ALLOCATE, CALLS, SIGNALS = 8 };
 
 static volatile long remaining; /* 0: not armed */
 static volatile int hit, stays, chosen, code;
 static volatile int signal_number; /* 0: the call fails */
-static pid_t armed;                /* the process whose calls raise the signal: not a child that reads for it */
+static pid_t armed;                /* the process that began to count */
+static int in_children;            /* whether the signal comes to its children, not to itself */
 
 /* ---- who calls ---- */
 
@@ -96,7 +98,9 @@ static int find(const char *text, const char *const names[], int count) {
 
 void fail_once_arm(long k) {
   static const char *const calls[CALLS] = {"", "write", "fsync", "rename", "open", "open_read", "read", "close", "thread", "malloc"};
-  static const char *const kinds[] = {"program", "ours", "hdf5"};
+  static const char *const kinds[] = {"program", "ours", "hdf5"}, *const processes[] = {"program", "reader"};
+  static const char *const names[SIGNALS] = {"", "SIGINT", "SIGKILL", "SIGSTOP", "SIGABRT", "SIGSEGV", "SIGBUS", "SIGFPE"};
+  static const int signals[SIGNALS] = {0, SIGINT, SIGKILL, SIGSTOP, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
   const char *error = getenv("FAIL_ERRNO");
   int seen = 0;
   object_count = 0;
@@ -104,13 +108,9 @@ void fail_once_arm(long k) {
   chosen = find(getenv("FAIL_CALL"), calls, CALLS);
   callers = 1 << find(getenv("FAIL_BY"), kinds, 3);
   code = chosen == ALLOCATE ? ENOMEM : chosen == THREAD ? EAGAIN : error != NULL && strcmp(error, "ENOSPC") == 0 ? ENOSPC : EIO;
-  signal_number = error == NULL                   ? 0
-                  : strcmp(error, "SIGINT") == 0  ? SIGINT
-                  : strcmp(error, "SIGKILL") == 0 ? SIGKILL
-                  : strcmp(error, "SIGABRT") == 0 ? SIGABRT
-                  : strcmp(error, "SIGSTOP") == 0 ? SIGSTOP
-                                                  : 0;
+  signal_number = signals[find(error, names, SIGNALS)];
   armed = getpid();
+  in_children = find(getenv("FAIL_IN"), processes, 2);
   hit = 0;
   stays = k < 0;
   remaining = k < 0 ? -k : k;
@@ -124,7 +124,7 @@ static void leave_mark(void) {
 
 /* Several threads may call at once. */
 static int fails(int call) {
-  if (call != chosen || (signal_number != 0 && getpid() != armed)) return 0;
+  if (call != chosen || (signal_number != 0 && (getpid() != armed) != in_children)) return 0;
   long before = __atomic_load_n(&remaining, __ATOMIC_RELAXED);
   do {
     if (before == 0) return 0;
