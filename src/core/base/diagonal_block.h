@@ -28,12 +28,13 @@ static inline double spti_one_norm(double complex x) { return fabs(creal(x)) + f
 static inline bool spti_block_is_regular(double complex a, double complex u, double complex s, double complex d, sptrsm_dtype dtype) {
   const bool single = spti_is_single(dtype);
   const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON, largest = single ? (double)FLT_MAX : DBL_MAX;
+  const double least = single ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
   const double first = spti_one_norm(a) / spti_one_norm(u), second = spti_one_norm(s) / spti_one_norm(d);
   bool swap = !(first > second) || second > largest;
   double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   double complex factor = r / p, product = factor * q;
   double size = cabs(t) + cabs(product), pivot = cabs(t - product);
-  return isfinite(size) && isfinite(cabs(p)) && cabs(factor) <= largest && pivot > epsilon * size;
+  return size <= largest && isfinite(cabs(p)) && cabs(factor) <= largest && pivot > fmax(epsilon * size, least);
 }
 
 #endif

@@ -509,15 +509,15 @@ Test(batch_refusals, blocks_of_D_that_overlap_in_device_memory_are_singular, .di
   expect_item(2, SPTRSM_OK, -1);
 }
 
-/* The factor of the pivot that the solve takes overflows in single precision, and not in double precision. */
-Test(batch_refusals, pairs_whose_factor_overflows_are_singular) {
-  static const float bad[][3] = {{1e30f, 1e-15f, 0}, {3e38f, 1e-3f, 1e-43f}};
+/* As in tests/core/direct/refusals.c. */
+Test(batch_refusals, pairs_in_single_precision) {
+  static const float bad[][3] = {{1e30f, 1e-15f, 0}, {3e38f, 1e-3f, 1e-43f}, {-1, 1.7e19f, 3e38f}, {1, 0x1.8p-74f, 5 * 0x1p-149f}};
   static float L_single[COUNT * ENTRIES], D_single[COUNT * ORDER], sub_single[COUNT * ORDER];
   for (int i = 0; i < COUNT * ENTRIES; i++) L_single[i] = 1;
   for (int i = 0; i < COUNT * ORDER; i++) D_single[i] = 1;
   L.dtype = SPTRSM_F32, L.val = values.L = L_single, values.D = D_single, values.D_sub = sub_single;
   factors.D = D_single, factors.D_sub = sub_single;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 4; i++) {
     float *pair = D_single + 2 * ORDER + 1, *sub = sub_single + 2 * ORDER + 1;
     pair[0] = bad[i][0], sub[0] = bad[i][1], pair[1] = bad[i][2];
     create();

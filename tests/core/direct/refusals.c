@@ -94,16 +94,17 @@ Test(direct_refusals, bad_pairs) {
   refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3");
 }
 
-/* Each block is refused in single precision, and the first two are none in double precision: there a is the pivot of the second one, while
- * in single precision both quotients overflow, and so does the factor of the other pivot. */
+/* Blocks that are singular in single precision; all but the last are regular in double precision. The factor overflows; both quotients of
+ * sizes overflow, so that the pivot is another one than in double precision, and its factor overflows; the second pivot overflows; it
+ * vanishes. */
 Test(direct_refusals, pairs_in_single_precision) {
-  static const double bad[][3] = {{1e30, 1e-15, 0}, {3e38, 1e-3, 1e-43}, {3, 1, 1.0 / 3}};
+  static const double bad[][3] = {{1e30, 1e-15, 0}, {3e38, 1e-3, 1e-43}, {-1, 1.7e19, 3e38}, {1, 0x1.8p-74, 5 * 0x1p-149}, {3, 1, 1.0 / 3}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     for (int single = 0; single < 2; single++) {
       const sptrsm_dtype t = single ? SPTRSM_F32 : SPTRSM_F64;
       build_factor_set(&s, &recipes[3], t);
       put(s.D, 2, t, bad[i][0]), put(s.D_sub, 2, t, bad[i][1]), put(s.D, 3, t, bad[i][2]);
-      if (single || i == 2) {
+      if (single || i == 4) {
         refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3 is singular");
         continue;
       }

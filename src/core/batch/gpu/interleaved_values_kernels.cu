@@ -58,12 +58,13 @@ SPTI_DEVICE double modulus(wide v) {
 template <typename R> SPTI_DEVICE bool is_regular(wide a, wide u, wide s, wide d) {
   const bool single = sizeof(R) == sizeof(float);
   const double epsilon = single ? 0x1p-23 : 0x1p-52, largest = single ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+  const double least = single ? 0x1p-149 : 0x1p-1074;
   const double first = magnitude(a) / magnitude(u), second = magnitude(s) / magnitude(d);
   const bool swap = !(first > second) || second > largest;
   const wide p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   const wide factor = quotient(r, p), product = factor * q;
   const double size = modulus(t) + modulus(product), pivot = modulus(t - product);
-  return is_finite_number(size) && is_finite_number(modulus(p)) && modulus(factor) <= largest && pivot > epsilon * size;
+  return size <= largest && is_finite_number(modulus(p)) && modulus(factor) <= largest && pivot > epsilon * size && pivot > least;
 }
 
 SPTI_DEVICE float single_of(double v) { return float(v); }
