@@ -31,7 +31,7 @@ static void NAME(write_tile)(const spti_schur_target *to, const void *tile, cons
       int64_t a = to->left_order[left->first + i], b = to->right_order[right->first + j];
       T value = from[(int64_t)i * right->ld + j];
       const bool other = to->symmetric && (to->uplo == SPTRSM_LOWER ? a < b : a > b), swap = other || to->transposed;
-      if (to->hermitian && a == b) value = (value + CONJ(value)) / 2;
+      if (to->hermitian && a == b) value = __real__ value;
       if (to->conj || (other && to->hermitian)) value = CONJ(value);
       const int64_t at = a * to->S->ld + b, across = b * to->S->ld + a;
       s[rows == swap ? across : at] = value;

@@ -304,6 +304,36 @@ Test(schur_device, many_with_new_values) {
   for (int i = 0; i < ITEMS; i++) destroy(&b[i]);
 }
 
+/* A diagonal entry of a Hermitian S is its real part, which may be close to the largest number. */
+Test(schur_device, a_large_hermitian_diagonal) {
+  static const int64_t ptr[2] = {0, 1};
+  static const int32_t idx[1];
+  static const double one[2] = {1}, large[2] = {1.2e154};
+  sptrsm_context *const contexts[] = {device, host};
+  double *data = reachable(2 * sizeof *data);
+  for (int i = 0; i < 2; i++) {
+    sptrsm_sparse L = {.format = SPTRSM_CSR, .dtype = SPTRSM_C128, .n = 1, .ptr = ptr, .idx = idx, .val = one};
+    sptrsm_factors f;
+    sptrsm_schur_columns B;
+    sptrsm_schur_request q;
+    sptrsm_direct *direct;
+    sptrsm_schur *schur;
+    sptrsm_factors_init(&f), sptrsm_schur_columns_init(&B), sptrsm_schur_request_init(&q);
+    f.L = &L, f.u_kind = SPTRSM_U_IS_LH;
+    B.count = 1, B.ptr = ptr, B.idx = idx, B.val = large;
+    q.B = &B;
+    ok(sptrsm_direct_create(&direct, contexts[i], &f, NULL), "factors");
+    ok(sptrsm_schur_create(&schur, direct, &q), "columns");
+    sptrsm_block S = block_for(data, 1, 1, SPTRSM_C128, SPTRSM_ROW_MAJOR, i == 0 ? SPTRSM_CUDA : SPTRSM_HOST);
+    S.ld = 1;
+    ok(sptrsm_schur_solve(schur, &S), "S");
+    ok(sptrsm_context_sync(contexts[i]), "S");
+    cr_assert(data[0] == large[0] * large[0] && data[1] == 0, "%g %g", data[0], data[1]);
+    sptrsm_schur_destroy(schur);
+    sptrsm_direct_destroy(direct);
+  }
+}
+
 Test(schur_device, refusals) {
   static tree t;
   static columns B;

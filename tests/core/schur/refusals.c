@@ -354,8 +354,10 @@ Test(schur_refusals, other_2x2_blocks) {
 
 /* A column is solved in the rows that it reaches: here L is diagonal, and an entry reaches its own row. */
 Test(schur_refusals, rows_that_a_column_does_not_reach_are_left_out) {
-  int64_t lines[N + 1], one[2] = {0, 1};
-  int32_t diagonal[N], row;
+  static const int64_t one[2] = {0, 1};
+  static int32_t row;
+  int64_t lines[N + 1];
+  int32_t diagonal[N];
   double twos[N];
   for (int i = 0; i < N; i++) lines[i] = diagonal[i] = i, twos[i] = 2;
   lines[N] = N;

@@ -64,11 +64,14 @@ template <typename T> SPTI_KERNEL(SCHUR_THREADS) schur_gather_kernel(spti_schur_
 
 /* ---- S ---- */
 
+template <typename R> SPTI_DEVICE R without_imaginary(R v) { return v; }
+template <typename R> SPTI_DEVICE complex_t<R> without_imaginary(complex_t<R> v) { return {v.re, 0}; }
+
 template <typename T> SPTI_DEVICE T element_of_S(const spti_schur_finish_args &a, int32_t row, int32_t column) {
   const int32_t r = load_const(a.right_at + (a.transposed ? row : column)), l = load_const(a.left_at + (a.transposed ? column : row));
   const bool other = a.symmetric && r < l;
   T v = load_const((const T *)a.sum + (other ? l + r * a.sum_ld : r + l * a.sum_ld));
-  if (a.hermitian && row == column) v = scale_by(v + conj_if(true, v), 0.5, false);
+  if (a.hermitian && row == column) v = without_imaginary(v);
   return conj_if((a.conj != 0) != (other && a.hermitian), v);
 }
 
