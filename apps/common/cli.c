@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const cli_program *program;
@@ -74,6 +75,15 @@ static void catch_signals(void) {
   for (int number = SIGRTMIN; number <= SIGRTMAX; number++) handle(number, on_signal);
   for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++) handle(fatal[i], on_fatal);
   handle(SIGXFSZ, SIG_IGN);
+}
+
+/* Where the two limits of CPU time are equal, as `ulimit -t` sets them, the system ends a program by SIGKILL and sends no SIGXCPU before. So
+ * the soft one comes a second earlier. */
+static void keep_a_second(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur < limit.rlim_max || limit.rlim_cur < 2) return;
+  limit.rlim_cur--;
+  setrlimit(RLIMIT_CPU, &limit);
 }
 
 /* ---- crashes inside HDF5 while it writes; it reads in a process of its own ---- */
@@ -266,6 +276,7 @@ void cli_start(const cli_program *started, int argc, char **argv, void *input) {
   cli_set_program(program->name);
   cli_status_start(program->name);
   catch_signals();
+  keep_a_second();
   json_set_alloc_funcs(cli_json_allocate, free);
   error_t error = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, input);
   if (error == ENOMEM) exit(cli_no_memory("the command line"));

@@ -27,21 +27,23 @@ int plan_check_output(const settings *s, const char *const inputs[], int count) 
   if (strcmp(path, "-") == 0) cli_usage("--save-plan: give a file; stdout is for the summary");
   for (int k = 0; k < 3; k++)
     if (outputs[k] && cli_same_output(path, outputs[k])) cli_usage("--save-plan: %s is another output too", path);
+  int code = cli_check_partial(s->out, "--save-plan", path, inputs, count);
+  if (code != CLI_OK) return code;
   return cli_check_output(path, s->force, inputs, count);
 }
 
 int plan_map(solver_request *r, const char *path) {
   struct stat s;
   void *memory = MAP_FAILED;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file >= 0 && fstat(file, &s) == 0 && s.st_size > 0)
-    memory = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
+  const bool is_there = file >= 0 && fstat(file, &s) == 0, is_plain = is_there && S_ISREG(s.st_mode);
+  if (is_plain && s.st_size > 0) memory = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
   const int error = errno;
-  const bool is_empty = file >= 0 && memory == MAP_FAILED && fstat(file, &s) == 0 && s.st_size == 0;
   if (file >= 0) close(file);
   if (memory == MAP_FAILED) {
-    cli_error("--plan: %s: %s", path, is_empty ? "is empty" : strerror(error));
-    return is_empty ? CLI_INPUT : CLI_IO;
+    const char *fault = !is_there ? strerror(error) : !is_plain ? "is not a regular file" : s.st_size == 0 ? "is empty" : strerror(error);
+    cli_error("--plan: %s: %s", path, fault);
+    return is_plain && s.st_size == 0 ? CLI_INPUT : CLI_IO;
   }
   r->plan = memory;
   r->plan_bytes = (size_t)s.st_size;

@@ -111,6 +111,10 @@ test_plan() {
   rejects 3 "p.plan: plan: the matrix has another pattern" sptrsm-solve o.h5 o_rhs.h5 -o no.h5 --device cpu --plan p.plan
   rejects 3 "p.plan: plan: is of method" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --method serial --plan p.plan
   rejects 5 "missing.plan" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan missing.plan
+  mkfifo pipe
+  rejects 5 "--plan: pipe: is not a regular file" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan pipe
+  rejects 2 "--save-plan: no.h5.part belongs to the output" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --save-plan no.h5.part
+  missing no.h5.part
   : >empty.plan
   rejects 3 "is empty" sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan empty.plan
   rejects 3 "s_rhs.h5: plan: these " sptrsm-solve s.h5 s_rhs.h5 -o no.h5 --device cpu --plan s_rhs.h5

@@ -220,6 +220,11 @@ test_stream_resume() {
   mv x.h5.part other && rm x.h5.part.journal
   killed_stream
   cp x.h5.part part && cp x.h5.part.journal journal
+  # What can't be written or opened is no fault of the partial solution.
+  run limited 1 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --method serial --verify --stream=2 --resume
+  code 5
+  warns "x.h5.part: can't be written: File too large"
+  same x.h5.part.journal journal
   resume() { sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --method serial --resume "$@"; }
   rejects 5 "x.h5.part: a partial solution is there; continue it with --resume, or begin anew with --force" \
     sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --method serial --verify --stream
@@ -311,6 +316,12 @@ test_stream_files() {
     same $name s_rhs.h5
     rm $name
   done
+  few() { (ulimit -n "$1"; shift; exec "$@"); }
+  for files in {4..12}; do # what can't be opened is not in the way
+    run few $files sptrsm-solve --device cpu s.h5 s_rhs.h5 -o few.h5 --force --stream
+    check; ! grep -q "in the way" stderr || fail "a wrong reason with $files files"
+  done
+  code 0
   cp s_rhs.h5 x.h5.part
   rejects 5 "x.h5.part: has no journal beside it" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream --force
   same x.h5.part s_rhs.h5

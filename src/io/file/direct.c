@@ -110,6 +110,11 @@ sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, cons
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be read: %s", where, errno != 0 ? strerror(errno) : "the file became shorter");
 }
 
+sptrsm_status spti_io_bytes_write(int fd, off_t at, size_t bytes, const void *data, const char *where) {
+  if (move_bytes(fd, (char *)data, bytes, at, true) == 0) return SPTRSM_OK;
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be written: %s", where, strerror(errno));
+}
+
 sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t width, void *out, const char *where) {
   if (move_columns(s, first, width, out, false) == 0) return SPTRSM_OK;
   return sptrsm_error_set(SPTRSM_ERR_IO, "%s: columns %lld:%lld can't be read: %s", where, (long long)(s->before + first),

@@ -207,6 +207,7 @@ void spti_io_include_hdf5(void);
 
 /* Reads bytes that lie at an offset of an open file. */
 sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, const char *where);
+sptrsm_status spti_io_bytes_write(int fd, off_t at, size_t bytes, const void *data, const char *where);
 
 typedef struct { /* a dense block that lies contiguously in an open file, in the machine's own number type */
   int fd;

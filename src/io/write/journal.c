@@ -135,12 +135,17 @@ static int begin_of(int fd) {
   return (int)got;
 }
 
-bool spti_io_journal_foreign(const char *path) {
+static sptrsm_status in_the_way(const char *path) {
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", path);
+}
+
+sptrsm_status spti_io_journal_not_foreign(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe would wait for a writer */
-  if (fd < 0) return errno != ENOENT && errno != ENAMETOOLONG;
-  const bool whole = begin_of(fd) == BEGIN_BYTES;
-  close(fd);
-  return !whole;
+  if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG)) return SPTRSM_OK;
+  if (fd < 0 && errno != ELOOP && errno != ENXIO) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));
+  const bool whole = fd >= 0 && begin_of(fd) == BEGIN_BYTES;
+  if (fd >= 0) close(fd);
+  return whole ? SPTRSM_OK : in_the_way(path);
 }
 
 /* ---- writing ---- */
@@ -151,8 +156,7 @@ sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
   j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (j->fd < 0 && errno != ELOOP) return failed(j);
   if (j->fd >= 0) SPTI_IO_TRY(lock_alone(j));
-  if (j->fd < 0 || begin_of(j->fd) < 0)
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", path);
+  if (j->fd < 0 || begin_of(j->fd) < 0) return in_the_way(path);
   if (ftruncate(j->fd, 0) == 0) return SPTRSM_OK;
   sptrsm_status status = failed(j);
   unlink(path);

@@ -57,8 +57,7 @@ static sptrsm_status clear_way(sptrsm_file_writer *w) {
   if (spti_writer_is_file(w->part) && !spti_writer_is_file(w->journal_name))
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: has no journal beside it, so it may be something else; remove it, or choose another output",
                             w->part);
-  if (spti_io_journal_foreign(w->journal_name))
-    return sptrsm_error_set(SPTRSM_ERR_IO, "%s: is in the way and no journal; remove it, or choose another output", w->journal_name);
+  SPTI_IO_TRY(spti_io_journal_not_foreign(w->journal_name));
   if (spti_writer_is_file(w->part)) SPTI_IO_TRY(remove_old_pieces(w));
   if (unlink(w->part) != 0 && errno != ENOENT) return spti_writer_system_failed(w->part);
   return spti_writer_remove_journal(w);

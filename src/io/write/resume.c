@@ -169,8 +169,7 @@ static sptrsm_status restore_piece(const sptrsm_file_writer *w, const char *text
   unsigned char piece[PIECE];
   off_t at;
   size_t length = read_piece(piece, &at, text);
-  errno = 0;
-  return pwrite(w->fd, piece, length, at) == (ssize_t)length ? SPTRSM_OK : failed(w);
+  return spti_io_bytes_write(w->fd, at, length, piece, w->part);
 }
 
 static sptrsm_status misfit(const sptrsm_file_writer *w) {

@@ -125,6 +125,6 @@ sptrsm_status spti_io_journal_line(char **out, const char *word, const char *tex
 const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
 void spti_io_journal_close(spti_io_journal *);
 bool spti_io_journal_busy(const char *path);    /* does a process have it open? */
-bool spti_io_journal_foreign(const char *path); /* is there a file that is no journal, by its first record? */
+sptrsm_status spti_io_journal_not_foreign(const char *path); /* fails if a file is there that is no journal, by its first record */
 
 #endif
