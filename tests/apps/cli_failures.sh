@@ -253,9 +253,11 @@ test_failures_parts() {
   exists half_pieces/x.h5.part
   exists pieces/x.h5
   sweep_runs malloc ours 1 6 pieces rest_of_merge sptrsm-solve --merge x.h5 # few allocations, so each of them is made to fail
-  sweep_parts malloc ours 300 6
-  for call in write fsync rename open; do sweep_parts $call program 15 5; done
-  for call in read open_read; do sweep_parts $call program 15 "3 5"; done
+  sweep_parts malloc ours 600 6
+  sweep_parts write program 15 5
+  for call in fsync open; do sweep_parts $call program 5 5; done
+  sweep_parts rename program 1 5 # hardly more than one in a run
+  for call in read open_read; do sweep_parts $call program 30 "3 5"; done
   end_failures
 }
 

@@ -124,7 +124,7 @@ sptrsm_status spti_io_journal_line(char **out, const char *word, const char *tex
 /* The text of the first record `word`, or of the next one behind the text `after`; NULL: there is none. */
 const char *spti_io_journal_next(const spti_io_journal *, const char *word, const char *after);
 void spti_io_journal_close(spti_io_journal *);
-bool spti_io_journal_busy(const char *path);    /* does a process have it open? */
+bool spti_io_journal_busy(const char *path);                 /* does a process have it open? */
 sptrsm_status spti_io_journal_not_foreign(const char *path); /* fails if a file is there that is no journal, by its first record */
 
 #endif

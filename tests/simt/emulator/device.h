@@ -32,15 +32,19 @@ template <> struct word_kind<int64_t> { static constexpr simt::word value = simt
 template <> struct word_kind<float> { static constexpr simt::word value = simt::word::f32; };
 template <> struct word_kind<double> { static constexpr simt::word value = simt::word::f64; };
 
+/* No memcpy: without optimizations that is a call, and with AddressSanitizer a slow one. The low bytes come first. */
+template <typename W> union word_bits {
+  uint64_t bits;
+  W v;
+};
 template <typename W> uint64_t to_bits(W v) {
-  uint64_t bits = 0;
-  memcpy(&bits, &v, sizeof v);
-  return bits;
+  word_bits<W> word = {0};
+  word.v = v;
+  return word.bits;
 }
 template <typename W> W from_bits(uint64_t bits) {
-  W v;
-  memcpy(&v, &bits, sizeof v);
-  return v;
+  const word_bits<W> word = {bits};
+  return word.v;
 }
 inline float bits_to_float(uint32_t v) { return from_bits<float>(v); }
 inline double bits_to_double(uint64_t v) { return from_bits<double>(v); }

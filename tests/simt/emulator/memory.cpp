@@ -62,9 +62,9 @@ void memory::start(random_source *source, int percent) {
 }
 
 memory::location &memory::at(const char *address, word kind) {
-  auto found = locations.find(address);
-  if (found != locations.end()) return found->second;
-  location &l = locations[address];
+  const auto [found, is_new] = locations.try_emplace(address);
+  location &l = found->second;
+  if (!is_new) return l;
   l.versions = 1;
   l.history[0] = {read_word(address, kind), 0, 0, 0, nullptr, 0, 0};
   return l;
