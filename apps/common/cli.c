@@ -81,8 +81,8 @@ static void catch_signals(void) {
  * the soft one comes a second earlier. */
 static void keep_a_second(void) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur < limit.rlim_max || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur < 2)
-    return;
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur != limit.rlim_max) return;
+  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur < 2) return;
   limit.rlim_cur--;
   setrlimit(RLIMIT_CPU, &limit);
 }
