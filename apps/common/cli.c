@@ -77,8 +77,8 @@ static void catch_signals(void) {
   handle(SIGXFSZ, SIG_IGN);
 }
 
-/* Where the two limits of CPU time are equal, as `ulimit -t` sets them, the system ends a program by SIGKILL and sends no SIGXCPU before. So
- * the soft one comes a second earlier. */
+/* Where the two limits of CPU time are equal, as `ulimit -t` sets them, the system ends a program by SIGKILL and sends no SIGXCPU before.
+ * So the soft one comes a second earlier. */
 static void keep_a_second(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur != limit.rlim_max) return;
