@@ -312,7 +312,8 @@ sptrsm_status spti_io_call_begin(spti_io_call *c, spti_io_file *f) {
   unsigned char slot = (unsigned char)(c - child->shared->calls);
   SPTI_IO_TRY(spti_io_child_dead(f));
   if (c->too_long) return sptrsm_error_set(SPTRSM_ERR_UNSUPPORTED, "%s: a name in it is longer than %d bytes", f->name, SPTI_IO_TEXT - 1);
-  if (send(child->socket, &slot, 1, MSG_NOSIGNAL) == 1) child->pending++; /* a child that is gone is noticed at the end of the call */
+  if (send(child->socket, &slot, 1, MSG_NOSIGNAL) == 1) child->pending++;
+  else if (!has_ended(child)) end_by_force(child); /* it waits for a job; that it is gone is noticed at the end of the call */
   return SPTRSM_OK;
 }
 
