@@ -8,6 +8,7 @@
 #   kills          sptrsm-solve is killed 1,000 times: while it writes, and while it streams and resumes; the same bits in the end
 #   ranks          MPI: ranks are killed 100 times and resumed by another number of ranks; 1,000 runs of 4 ranks with 0 to 9 columns; each form
 #                  of right-hand sides with 1 to 8 ranks, for the sets of data/ and of the folder that RANK_SETS names
+#   mpich          the tests of several ranks with MPICH, whatever MPI the machine has besides
 #   fuzz           each fuzz target for a minute (fuzz.sh)
 #   damage         100,000 damaged files (DAMAGE_COUNT; others by DAMAGE_SEED): no crash, no hang, no sound file blamed, no number that is not
 #                  in the file
@@ -92,6 +93,21 @@ part_failures() {
 part_kills() { KILLS=500 cli_sections kill stream_resume; }
 
 part_ranks() { KILLS=${KILLS:-100} RUNS=${RUNS:-1000} RANK_FORMS=all cli_sections ranks_killed ranks_few ranks_forms; }
+
+# mpiexec of MPICH has no other name beside another MPI, and finds its helpers by its own place, so mpirun is a script.
+part_mpich() {
+  need mpiexec.mpich mpich
+  need mpicc.mpich libmpich-dev
+  install_missing
+  local build=build/mpich
+  cmake -S . -B $build -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_MPI=ON -DMPI_C_COMPILER=mpicc.mpich -DSPTRSM_BUILD_BINDINGS=OFF >$build.log
+  cmake --build $build --parallel "$JOBS" >>$build.log 2>&1 || { tail -n 20 $build.log; return 1; }
+  mkdir -p $build/launcher
+  printf '#!/bin/sh\nexec mpiexec.mpich "$@"\n' >$build/launcher/mpirun
+  chmod +x $build/launcher/mpirun
+  PATH=$PWD/$build/launcher:$PATH ctest --test-dir $build --output-on-failure --parallel "$JOBS" -R '^cli_(ranks|split_ranks)' | tee -a $build.log
+  ! grep -qF '(Skipped)' $build.log
+}
 
 part_fuzz() { scripts/fuzz.sh 1; }
 

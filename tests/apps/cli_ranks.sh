@@ -13,8 +13,15 @@ needs_mpi() {
   export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 }
 # mpi K ARGUMENT ...: mpirun, which would read the standard input of a loop around it; exit code 124: it hung
-mpi() { local k=$1; shift; timeout -k 10 250 mpirun --oversubscribe -n "$k" "$@" </dev/null; }
+mpi() { local k=$1; shift; timeout -k 10 250 mpirun -n "$k" "$@" </dev/null; }
 ranks() { local k=$1; shift; mpi "$k" sptrsm-solve --device cpu "$@"; } # ranks K ARGUMENT ...
+# ranks_below PID: the ranks that mpirun, or what it has started, has started; not the processes that read for them
+ranks_below() {
+  local child
+  for child in $(pgrep -P "$1"); do
+    if [ "$(cat "/proc/$child/comm" 2>/dev/null)" = sptrsm-solve ]; then echo "$child"; else ranks_below "$child"; fi
+  done
+}
 
 # same_solution FACTORS RHS OPTION ...: 1, 2, 3 and 4 ranks make the bits that one process makes, and the same report
 same_solution() {
@@ -77,10 +84,10 @@ test_ranks_forms() {
   echo "$number forms of right-hand sides for factor sets, ${runs:-0} runs"
 }
 
-# shared_by_ranks: whether a rank of the mpirun $pid has mapped factors that another one has put into memory
+# shared_by_ranks: whether a rank has mapped factors that another one has put into memory
 shared_by_ranks() {
   local rank
-  for rank in $(pgrep -P "$(pgrep -P $pid -x mpirun || echo $pid)" -x sptrsm-solve); do
+  for rank in $(ranks_below $pid); do
     grep -qs 'memfd:sptrsm factors' "/proc/$rank/maps" && return 0
   done
   return 1
@@ -92,13 +99,13 @@ test_ranks_memory() {
   system dense 2200 --nrhs 60
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
   code 0
-  background timeout -k 10 250 mpirun --oversubscribe -n 3 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1
+  background timeout -k 10 250 mpirun -n 3 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1
   until_true shared_by_ranks || fail "no rank shares the factors"
   ended
   code 0
   same_block whole.h5:/X x.h5:/X
   printf '#!/bin/bash\nulimit -f 12000\nexec sptrsm-solve "$@"\n' >limited && chmod +x limited
-  background timeout -k 10 250 mpirun --oversubscribe -n 3 ./limited --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --force
+  background timeout -k 10 250 mpirun -n 3 ./limited --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --force
   until_true shared_by_ranks || fail "the column numbers, 10 MB, are not shared"
   ended
   code 0
@@ -168,8 +175,8 @@ END
 }
 rejects_once() { local text=$1 want=$2; shift 2; run "$@"; code "$want"; check; [ "$(grep -c "$text" stderr)" = 1 ] || fail "not said once: $text"; }
 
-# one_of_ranks: a random process of sptrsm-solve below the mpirun $pid
-one_of_ranks() { pgrep -P "$(pgrep -P $pid -x mpirun || echo $pid)" -x sptrsm-solve | shuf -n 1; }
+# one_of_ranks: a random rank below the mpirun $pid
+one_of_ranks() { ranks_below $pid | shuf -n 1; }
 
 # phase_of_kill: what the run that was killed was at, by the last that rank 0 had said
 phase_of_kill() {
@@ -198,7 +205,7 @@ kill_one_of_ranks() {
 # killed_run MOMENT OPTION ...: a run by 1 to 4 ranks, of which one is killed. What is there then is as it was before, or complete.
 killed_run() {
   local moment=$1; shift
-  background timeout -k 10 250 mpirun --oversubscribe -n $((1 + RANDOM % 4)) sptrsm-solve --device cpu -v s.h5 s_rhs.h5 -o x.h5 --force \
+  background timeout -k 10 250 mpirun -n $((1 + RANDOM % 4)) sptrsm-solve --device cpu -v s.h5 s_rhs.h5 -o x.h5 --force \
     --method serial --verify "$@"
   kill_one_of_ranks "$moment"
   [ $rc != 0 ] || return 0
@@ -276,8 +283,8 @@ test_ranks_differ() {
   needs_mpi
   system dense 300 --nrhs 64
   sptrsm-gen -q dense 300 --nrhs 64 --seed 9 -o other.h5
-  printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || cd other\nexec sptrsm-solve "$@"\n' >elsewhere
-  printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" --alpha 3\nexec sptrsm-solve "$@"\n' >changed
+  printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || cd other\nexec sptrsm-solve "$@"\n' >elsewhere
+  printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || set -- "$@" --alpha 3\nexec sptrsm-solve "$@"\n' >changed
   touch small && chmod +x elsewhere small changed
   mkdir other && cp s.h5 other && cp other_rhs.h5 other/s_rhs.h5
   run mpi 3 ./elsewhere --device cpu s.h5 s_rhs.h5 -o x.h5
@@ -299,7 +306,7 @@ test_ranks_differ() {
   code 3
   warns "number of columns was 0, now it is 64"
   while read -r option text; do
-    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || set -- "$@" %s\nexec sptrsm-solve "$@"\n' "$option" >changed
+    printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || set -- "$@" %s\nexec sptrsm-solve "$@"\n' "$option" >changed
     run mpi 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5 --save-plan kept.plan
     code 3
     warns "rank 0 was begun with other inputs or options: $text"
@@ -317,7 +324,7 @@ END
   version=$(sptrsm-solve --version | sed 's/^[^0-9]*\([0-9.]*\).*/\1/;q')
   if [ -n "$library" ]; then
     mkdir newer && sed "s/${version//./\\.}/9${version:1}/g" "${library#* }" >"newer/${library% *}"
-    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export LD_LIBRARY_PATH=newer\nexec sptrsm-solve "$@"\n' >changed
+    printf '#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 1 ] || export LD_LIBRARY_PATH=newer\nexec sptrsm-solve "$@"\n' >changed
     run mpi 3 ./changed --device cpu s.h5 s_rhs.h5 -o x.h5
     code 3
     warns "sptrsm-solve: rank 1: error: rank 0 was begun with other inputs or options: version was $version, now it is 9${version:1}"
@@ -341,7 +348,7 @@ END
   code 0
   cp x.h5.part half && cp x.h5.part.journal half.journal
   for limited in '[012]' 1; do
-    printf '#!/bin/bash\n[[ $OMPI_COMM_WORLD_RANK != %s ]] || ulimit -f 10000\nexec sptrsm-solve "$@"\n' "$limited" >small
+    printf '#!/bin/bash\n[[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} != %s ]] || ulimit -f 10000\nexec sptrsm-solve "$@"\n' "$limited" >small
     for _ in $(seq 10); do
       run mpi 3 ./small --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --no-verify --resume
       [ $rc = 0 ] || break # else the others took all columns

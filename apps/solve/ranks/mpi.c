@@ -167,12 +167,16 @@ static int64_t next_of(int counter) {
   return number;
 }
 
-/* Where several ranks fail, one of them tells why. Rank 0 does so at once, and the others give it time for what it finds, too. */
+/* Where several ranks fail, one of them tells why. Rank 0 does so at once, and the others give it time for what it finds, too. A rank that
+ * does not tell lets the one that does end the run; and MPICH ends it without passing on what a rank has said just before. */
 static void fail(int code) {
+  bool tells = true;
   if (job.own > 0) {
     nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
-    if (next_of(FAILURES) == 0) cli_tell_error();
+    tells = next_of(FAILURES) == 0;
+    if (tells) cli_tell_error();
   } else if (job.begun) (void)next_of(FAILURES);
+  nanosleep(&(struct timespec){.tv_nsec = tells ? 100000000 : 900000000}, NULL);
   MPI_Abort(MPI_COMM_WORLD, code);
 }
 
