@@ -166,8 +166,9 @@ test_batch_mixed() {
   equals "$(field report items nonfinite)" '{"count":1,"first":[2]}'
   run "$helper" same y.h5:/items/a/X x.h5:/items/a/X
   code 0
-  run sptrsm-solve -q odd.h5 odd.h5 -o y.h5 --force --items 2 --cols 0
+  run sptrsm-solve odd.h5 odd.h5 -o y.h5 --force --items 2 --cols 0
   code 0
+  says ": 1 column an item, "
   # The subdomains of a cube.
   run sptrsm-gen feti 2 4 -o f.h5
   if [ "$rc" = 2 ]; then

@@ -36,6 +36,7 @@ whole() {
     *.svg) cmp -s "$1" "reference.$1" ;;
     *.plan | batch_g.h5 | batch_g_rhs.h5) cmp -s "$1" "reference.$1" ;;
     batch_x.h5) same_items "$1" ;;
+    mixed_x.h5) same_blocks "$1" /items/c/X ;;
     pieces.h5) sptrsm-verify -q a.h5 a_rhs.h5 "$1" --allow-external >/dev/null 2>&1 ;;
     x.h5) same_blocks x.h5 /X && [ "$(written_report x.h5 | steady -)" = "$(written_report reference.x.h5 | steady -)" ] ;;
     S.h5) same_blocks S.h5 /S && [ "$(written_report S.h5 | steady -)" = "$(written_report reference.S.h5 | steady -)" ] ;;
@@ -161,6 +162,9 @@ test_failures_kept() {
   local call
   begin_kept
   sweep_kept malloc ours 80 6
+  run "$helper" mixed m.h5
+  code 0
+  sweep malloc ours 80 6 mixed_x.h5 sptrsm-solve -q m.h5 m.h5 -o mixed_x.h5 --force --items 2
   for call in write fsync rename open; do sweep_kept $call program 7 5; done
   end_failures
 }

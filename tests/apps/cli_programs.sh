@@ -58,6 +58,8 @@ test_usage() {
 --cols    :        --cols: ':' is not a range
 --threads 0        --threads: '0' is not a whole number from 1
 --panel   many     --panel: 'many' is not a whole number
+--p       0        --p: '0' is not a whole number from 1
+--q       0        --q: '0' is not a whole number from 1
 --compress 10      --compress: '10' is not a whole number from 0 to 9
 --memory-limit 3X  --memory-limit: '3X' is not a size
 --max-berr nan     --max-berr: 'nan' is not a number

@@ -87,10 +87,13 @@ test_schur_batch() {
   run "$helper" block m.h5 m.h5 B 1 B.h5
   run "$helper" schur S.h5:/items/b/S B.h5:/B B.h5:/B T
   equals "$(tr -d - <stdout)" nan
-  run sptrsm-solve -q m.h5:/items/c --schur m.h5:/items/c/B -o one.h5
+  run sptrsm-solve -q m.h5:/items/c --schur m.h5:/items/c/B -o one.h5 --device cpu --json alone
   code 0
   run "$helper" same one.h5:/S S.h5:/items/c/S
   code 0
+  equals "$(field alone schur groups) $(field report schur groups)" "1 2" # of the items that have an S
+  check; [ "$(field alone memory workspace_bytes)" -gt 0 ] || fail "a workspace of nothing"
+  equals "$(field report memory workspace_bytes)" "$(field alone memory workspace_bytes)" # c is the largest of them
   run sptrsm-solve -q m.h5 --schur m.h5 -o gone.h5 --dry-run
   code 4
   warns "item 1 (b) is singular: row 2 has a zero or nonfinite diagonal; its S would be NaN"
@@ -159,6 +162,7 @@ test_schur_batch() {
   code 0
   says "items    0 solved"
   says "uniform batch of 0 items, n 37"
+  says ", 37 x 37"
   run "$helper" shape S.h5 /S
   equals "$(cat stdout)" "0 x 37 x 37"
   batch 3 random 37

@@ -20,6 +20,7 @@ test_stream() {
     equals "$(field parts stream panels)" "$panels"
     equals "$(field parts stream read)" hdf5 # sptrsm-gen writes chunks
     equals "$(field parts stream written)" direct
+    at_most 1e-9 "$(field parts stream seconds)"
     for key in max_berr max_normwise worst_column g1 g2; do equals "$(field parts residual $key)" "$(field whole residual $key)"; done
     # The streamed solution is contiguous: read again, it bypasses HDF5, and the compressed one does not.
     run sptrsm-solve --device cpu -q s.h5 parts.h5:/X -o whole.h5 --force --json whole
@@ -196,9 +197,13 @@ killed_until_through() {
 }
 
 test_stream_resume() {
-  system dense 400 --nrhs 300
+  system dense 400 --nrhs 300 --seed 5
+  mv s_rhs.h5 rhs.h5
+  system dense 400 --nrhs 0
+  mv rhs.h5 s_rhs.h5 # of another matrix, else all errors are zero
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --method serial --verify --json whole
   code 0
+  check; [ "$(field whole residual worst_column)" -gt 0 ] || fail "no column is worse than the first one"
   # Killed again and again, at other moments each time, until it is through; all of it again until there were KILLS kills.
   begin=$(date +%s%N)
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --method serial --verify --threads 1 --stream=2

@@ -49,6 +49,18 @@ static void new_values(sptrsm_batch *batch, sptrsm_direct **alone, batch_items *
   free_items(&fresh);
 }
 
+/* What the triangle stores of its diagonal does not count any more, and only even lines store it. */
+static void make_unit(triangle *t) {
+  int64_t p = 0, kept = 0;
+  for (int line = 0; line < N; t->ptr[++line] = kept)
+    for (const int64_t end = t->ptr[line + 1]; p < end; p++) {
+      if (line % 2 && t->idx[p] == line) continue;
+      t->idx[kept] = t->idx[p];
+      put(t->val, kept++, t->T.dtype, get(t->val, p, t->T.dtype));
+    }
+  t->T.diag = SPTRSM_UNIT;
+}
+
 /* method: of the items alone, and of the batch, unless levelset, which is what `auto` takes. */
 static void try_uniform(const recipe *r, sptrsm_dtype t, const char *method) {
   static factor_set s;
@@ -61,6 +73,8 @@ static void try_uniform(const recipe *r, sptrsm_dtype t, const char *method) {
   if (draw(3) == 0) o.panel = 1 + (int32_t)draw(9);
   if (draw(3) == 0) o.nrhs_hint = 1 + draw(9);
   build_factor_set(&s, r, t);
+  if (draw(3) == 0) make_unit(&s.L);
+  if (draw(3) == 0 && s.f.U) make_unit(&s.U);
   draw_items(&items, &s, 1 + draw(COUNT_MOST));
   for (int64_t i = 0; i < items.count; i++)
     if (draw(6) == 0) spoil_item(&items, i);

@@ -1,4 +1,5 @@
-/* batch_memory.c -- the memory that solves of a mixed batch on a device take: what the batch says, what it allocates, and limits. */
+/* batch_memory.c -- the memory that solves of a batch on a device take: what the batch says, what it allocates, and limits; and in which
+ * memory new values lie. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -12,12 +13,13 @@ static void ok(sptrsm_status status, const char *what) { cr_assert_eq(status, SP
 
 enum { ROWS = 30, DIAGONALS_MOST = 150 };
 
-/* Of `count` diagonal items, the last `upright` of them in CSC and so solved apart from the others, and if `empty` without rows. */
+/* Of `count` diagonal items, the last `upright` of them in CSC and so solved apart from the others, and if `empty` without rows. What is
+ * done with scalings that they don't have differs. */
 static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, bool empty, const sptrsm_options *o, sptrsm_dtype dtype) {
   static int64_t ptr[ROWS + 1];
   static int32_t idx[ROWS];
   static double ones[2 * ROWS];
-  sptrsm_factors f[2];
+  sptrsm_factors f[3];
   const sptrsm_factors *items[DIAGONALS_MOST];
   sptrsm_context *context;
   sptrsm_batch *batch;
@@ -27,8 +29,9 @@ static sptrsm_batch_facts facts_of_diagonals(int64_t count, int64_t upright, boo
   sptrsm_sparse columns = rows;
   columns.format = SPTRSM_CSC;
   if (empty) columns.n = 0;
-  for (int k = 0; k < 2; k++) sptrsm_factors_init(&f[k]), f[k].L = k ? &columns : &rows;
-  for (int64_t i = 0; i < count; i++) items[i] = &f[i >= count - upright];
+  for (int k = 0; k < 3; k++) sptrsm_factors_init(&f[k]), f[k].L = k == 2 ? &columns : &rows;
+  f[1].row_op = f[1].col_op = SPTRSM_DIVIDE;
+  for (int64_t i = 0; i < count; i++) items[i] = &f[i >= count - upright ? 2 : i % 2];
   ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "workspace");
   ok(sptrsm_batch_create_mixed(&batch, context, items, count, o), "workspace");
   ok(sptrsm_batch_prepare(batch, SPTRSM_SYS_L, SPTRSM_N), "workspace");
@@ -122,8 +125,8 @@ Test(batch_memory, has_room_for_the_columns_that_are_expected) {
 enum { UNIFORM_ITEMS = 300 };
 
 /* Uniform items with two entries a row, solved in shared memory or in a work block of that many columns for groups of four. What a batch
- * says of its factors and work is what the device has but for the states of the items. */
-static void check_uniform(int64_t count, const char *method, int64_t hint, int work_columns) {
+ * says of its factors and work is what the device has but for the states of the items. Returns the bytes of the factors. */
+static size_t check_uniform(int64_t count, const char *method, int64_t hint, int work_columns) {
   static int64_t ptr[ROWS + 1];
   static int32_t idx[2 * ROWS];
   static double ones[UNIFORM_ITEMS * 2 * ROWS];
@@ -162,6 +165,7 @@ static void check_uniform(int64_t count, const char *method, int64_t hint, int w
   }
   sptrsm_batch_destroy(batch);
   sptrsm_context_destroy(context);
+  return facts.batch_bytes;
 }
 
 Test(batch_memory, of_factors_is_what_a_uniform_batch_says) {
@@ -169,6 +173,13 @@ Test(batch_memory, of_factors_is_what_a_uniform_batch_says) {
   check_uniform(UNIFORM_ITEMS, NULL, 0, 0);
   check_uniform(UNIFORM_ITEMS, "levelset:shared=0,group=4", 1, 1);
   check_uniform(UNIFORM_ITEMS, "levelset:shared=0,group=4", 0, 4);
+}
+
+/* Memory is taken for whole groups. */
+Test(batch_memory, is_that_of_the_largest_groups_where_shared_memory_has_room) {
+  const size_t most = check_uniform(1, "levelset:group=8", 0, 0);
+  cr_assert_eq(check_uniform(1, NULL, 0, 0), most);
+  cr_assert_lt(check_uniform(1, "levelset:group=4", 0, 0), most);
 }
 
 /* ---- systems in the same memory ---- */
@@ -306,4 +317,51 @@ Test(batch_memory, is_refused_where_one_column_of_an_item_does_not_fit) {
   cr_assert_not_null(strstr(sptrsm_last_error(), "a workspace for 1 right-hand side takes "), "%s", sptrsm_last_error());
   sptrsm_context_destroy(context);
   cr_assert_eq(emulated_gpu_blocks, 0);
+}
+
+/* ---- where new values lie ---- */
+
+/* Bytes that move between host and device for new values of D, which lie where L lies. */
+static size_t moved_by_D(sptrsm_place L_place, sptrsm_place U_place) {
+  static factor_set f;
+  sptrsm_context *context;
+  sptrsm_batch_values v;
+  build_factor_set(&f, &recipes[1], SPTRSM_F64);
+  f.L.T.place = L_place, f.U.T.place = U_place;
+  sptrsm_batch_values_init(&v);
+  v.count = 1, v.D = f.D;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "context");
+  sptrsm_batch *batch = limited_batch(context, &f, 1, 0);
+  const size_t before = emulated_gpu_moved;
+  ok(sptrsm_batch_set_values(batch, &v), "D");
+  const size_t moved = emulated_gpu_moved - before;
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
+  return moved;
+}
+
+Test(batch_memory, of_D_is_where_L_lies) {
+  const size_t least = moved_by_D(SPTRSM_HOST, SPTRSM_HOST);
+  cr_assert_eq(moved_by_D(SPTRSM_HOST, SPTRSM_CUDA), least);
+  for (int U = 0; U < 2; U++) cr_assert_eq(moved_by_D(SPTRSM_CUDA, U ? SPTRSM_CUDA : SPTRSM_HOST), least + N * sizeof(double));
+}
+
+Test(batch_memory, that_the_device_does_not_reach_is_refused) {
+  static factor_set f;
+  sptrsm_context *context;
+  build_factor_set(&f, &recipes[1], SPTRSM_F64);
+  f.L.T.place = f.U.T.place = SPTRSM_CUDA;
+  ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "context");
+  sptrsm_batch *batch = limited_batch(context, &f, 1, 0);
+  for (int U = 0; U < 2; U++) {
+    sptrsm_batch_values v;
+    sptrsm_batch_values_init(&v);
+    v.count = 1, v.L = f.L.val, v.U = f.U.val;
+    emulated_gpu_unreached = U ? f.U.val : f.L.val;
+    cr_assert_eq(sptrsm_batch_set_values(batch, &v), SPTRSM_ERR_ARGUMENT);
+    cr_assert_not_null(strstr(sptrsm_last_error(), U ? ": U is not in" : ": L is not in"), "%s", sptrsm_last_error());
+  }
+  emulated_gpu_unreached = NULL;
+  sptrsm_batch_destroy(batch);
+  sptrsm_context_destroy(context);
 }

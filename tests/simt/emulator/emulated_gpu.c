@@ -13,6 +13,7 @@
 int emulated_gpu_fail_at = -1, emulated_gpu_fail_copy_at = -1, emulated_gpu_blocks = 0;
 void *emulated_gpu_latest;
 size_t emulated_gpu_latest_bytes, emulated_gpu_total, emulated_gpu_moved, emulated_gpu_most;
+const void *emulated_gpu_unreached;
 int emulated_gpu_current, emulated_gpu_strays;
 
 int spti_gpu_visit(const sptrsm_context *context) {
@@ -246,10 +247,10 @@ sptrsm_status spti_gpu_join(const sptrsm_context *context) {
   return SPTRSM_OK;
 }
 
-/* The emulated device reads any memory. */
+/* The emulated device reads any memory but what a test excepts. */
 sptrsm_status spti_gpu_check_pointer(const sptrsm_context *context, const void *data, const char *name) {
-  (void)context, (void)data, (void)name;
-  return SPTRSM_OK;
+  (void)context;
+  return data && data == emulated_gpu_unreached ? spti_fail(SPTRSM_ERR_ARGUMENT, "emulator: %s is not in device memory", name) : SPTRSM_OK;
 }
 
 bool spti_gpu_page_locked(const void *data) { return data != NULL; }

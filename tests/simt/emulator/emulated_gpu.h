@@ -19,12 +19,13 @@ extern int emulated_gpu_fail_copy_at; /* the same of copies between host and dev
 extern int emulated_gpu_blocks;       /* allocations that are not freed */
 extern void *emulated_gpu_latest;     /* the latest allocation and its size */
 extern size_t emulated_gpu_latest_bytes;
-extern size_t emulated_gpu_total;  /* bytes of all allocations so far, including freed ones */
-extern size_t emulated_gpu_most;   /* the most that a context with a memory limit used; a test sets it back */
-extern size_t emulated_gpu_moved;  /* bytes copied between host and device */
-extern int emulated_gpu_current;   /* the calling thread's current device */
-extern int emulated_gpu_strays;    /* calls on the emulated device while another device was the current one */
-extern bool emulated_gpu_captures; /* the stream is being captured */
+extern size_t emulated_gpu_total;          /* bytes of all allocations so far, including freed ones */
+extern size_t emulated_gpu_most;           /* the most that a context with a memory limit used; a test sets it back */
+extern size_t emulated_gpu_moved;          /* bytes copied between host and device */
+extern const void *emulated_gpu_unreached; /* memory that the device does not reach, or NULL */
+extern int emulated_gpu_current;           /* the calling thread's current device */
+extern int emulated_gpu_strays;            /* calls on the emulated device while another device was the current one */
+extern bool emulated_gpu_captures;         /* the stream is being captured */
 void emulated_gpu_forget_captured(void);
 int emulated_gpu_replay(void); /* what was launched while the stream was captured, once more; 0, or as cudaError_t */
 extern int64_t emulated_gpu_writes, emulated_gpu_lose_at; /* that kernels may wait for; the number of one that never arrives */
