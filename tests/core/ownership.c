@@ -167,6 +167,18 @@ Test(ownership, new_values_of_a_matrix_whose_arrays_are_gone) {
   sptrsm_matrix_destroy(m);
 }
 
+/* A write to these arrays would end the program. */
+Test(ownership, arrays_that_are_lent_are_not_written) {
+  static const int64_t ptr[] = {0, 1, 2};
+  static const int32_t idx[] = {0, 1};
+  static const double values[2][2] = {{2, 4}, {8, 16}};
+  const sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = 2, .ptr = ptr, .idx = idx, .val = values[0]};
+  sptrsm_matrix *m;
+  cr_assert_eq(sptrsm_matrix_create(&m, context, &T, SPTRSM_BORROW), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_matrix_set_values(m, values[1]), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_matrix_destroy(m);
+}
+
 /* Only some lines store their unit diagonal: the matrix drops it, but new values still have the caller's order. */
 Test(ownership, new_values_where_some_unit_diagonals_are_stored) {
   int64_t p = 0, q = 0;

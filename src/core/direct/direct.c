@@ -355,7 +355,6 @@ static sptrsm_status factor_info(sptrsm_info *out, const sptrsm_direct *d, spti_
 
 sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *d) {
   if (!d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: direct is NULL");
-  SPTI_VISIT(d->context);
   if (U && !d->has_U) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_info: the factors have no U");
   if (U) SPTI_TRY(spti_sized_check(U, SPTI_SIZE_UP_TO(sptrsm_info, flops_per_rhs), sizeof *U, "sptrsm_direct_info", "sptrsm_info"));
   if (L) SPTI_TRY(factor_info(L, d, SPTI_L));

@@ -63,12 +63,8 @@ static sptrsm_status copy_pointers(sptrsm_matrix *m, const sptrsm_matrix *from) 
 /* The transposed storage comes along between contexts of one kind; a device makes its own faster than it is sent. */
 static sptrsm_status copy_all(sptrsm_matrix *m, const sptrsm_matrix *from) {
   const sptrsm_place place = m->home;
-  if (may_borrow(m, from)) {
-    m->storage[SPTI_NATURAL][place] = from->storage[SPTI_NATURAL][place];
-  } else {
-    m->mode = SPTRSM_COPY;
-    SPTI_TRY(copy_storage(m, from, SPTI_NATURAL));
-  }
+  if (may_borrow(m, from)) m->storage[SPTI_NATURAL][place] = from->storage[SPTI_NATURAL][place];
+  else SPTI_TRY(copy_storage(m, from, SPTI_NATURAL));
   if (place == from->home && from->storage[SPTI_TRANSPOSED][place].present) SPTI_TRY(copy_storage(m, from, SPTI_TRANSPOSED));
   return copy_pointers(m, from);
 }
@@ -79,7 +75,6 @@ static sptrsm_status begin(sptrsm_matrix **out, sptrsm_context *context, const s
   SPTI_TRY(spti_host_alloc(&m, 1, sizeof *m, "matrix"));
   *m = (sptrsm_matrix){.context = context,
                        .T = from->T,
-                       .mode = from->mode,
                        .nnz = from->nnz,
                        .caller_nnz = from->caller_nnz,
                        .diagonal_stored = from->diagonal_stored,
@@ -113,7 +108,6 @@ sptrsm_status spti_matrix_like(sptrsm_matrix **out, sptrsm_matrix *from) {
   sptrsm_matrix *m;
   if (lines->source) return sptrsm_matrix_clone(out, from->context, from);
   SPTI_TRY(begin(&m, from->context, from));
-  m->mode = SPTRSM_COPY;
   m->pattern_of = from;
   spti_matrix_retain(from);
   spti_storage *natural = &m->storage[SPTI_NATURAL][SPTRSM_HOST];

@@ -284,8 +284,7 @@ static sptrsm_status cut(sptrsm_reach *reach) {
   part->D_hermitian = f->D_hermitian;
   part->perm_row = reach->perm[ROW_SIDE];
   part->perm_col = reach->perm[COL_SIDE];
-  part->row_convention = SPTRSM_GATHER;
-  part->col_convention = SPTRSM_SCATTER;
+  part->col_convention = SPTRSM_SCATTER; /* rows are gathered, as sptrsm_factors_init says */
   part->scale_row = reach->scale[ROW_SIDE];
   part->scale_col = reach->scale[COL_SIDE];
   part->row_op = f->row_op;

@@ -199,6 +199,17 @@ Test(visitor, host_memory_is_not_taken_for_device_memory) {
   close_fixture(&f);
 }
 
+/* The host, which can't read these arrays, words what is wrong with them. */
+Test(visitor, a_bad_diagonal_in_device_memory_is_named) {
+  fixture f = open_fixture("gather");
+  sptrsm_matrix *matrix = NULL;
+  cuda_ok(cudaMemset((double *)f.T.val + ptr[6] - 1, 0, sizeof *val)); /* the diagonal of row 5 */
+  cuda_ok(cudaDeviceSynchronize());
+  cr_assert_eq(sptrsm_matrix_create(&matrix, f.context, &f.T, SPTRSM_COPY), SPTRSM_ERR_SINGULAR);
+  cr_assert(strstr(sptrsm_last_error(), "(5,5) is zero"), "%s", sptrsm_last_error());
+  close_fixture(&f);
+}
+
 /* An error that the caller left behind is not blamed on the solve, and stays for the caller. */
 Test(visitor, errors_of_others) {
   fixture f = open_fixture("gather");

@@ -194,6 +194,17 @@ static double complex entry_without_ascent(sptrsm_dtype t, int i, int j) {
   return (i + j) % 2 ? 4 : -4;
 }
 
+/* Factors of the inverse of a matrix of whole numbers on which the ascent would go on after five steps. All arithmetic with it is exact. */
+static double complex entry_of_long_ascent(sptrsm_dtype t, int i, int j) {
+  enum { LEFT = 6 };
+  static const double root[N] = {2, 4, 4, 2, 4, 2, 4, 4, 4, 4, 4, 4, 4};
+  static const double below[N - LEFT][LEFT] = {{5, 3, -3, -6, 0, -2}, {0, 9, 9, -9, 1, -8},  {9, -8, 5, -9, 9, 2},  {0, 7, -5, -4, -4, 0},
+                                               {8, 3, -6, 8, 3, -7},  {-8, 0, 6, -9, 7, -9}, {-7, 1, 2, -6, -9, -1}};
+  (void)t;
+  if (i < LEFT || j >= LEFT) return i == j ? 1 / root[j] : 0;
+  return below[i - LEFT][j] / (16 * root[j]);
+}
+
 typedef double complex entry_of(sptrsm_dtype, int i, int j);
 
 /* A dense triangle in CSR. */
@@ -250,7 +261,9 @@ Test(refine_bound, is_what_lapack_estimates, .disabled = DIRECT_PLACE != SPTRSM_
     }
     compare_estimates(entry_without_ascent, SPTRSM_F64, adjoint, &real);
     compare_estimates(entry_without_ascent, SPTRSM_C128, adjoint, &other);
+    compare_estimates(entry_of_long_ascent, SPTRSM_F64, adjoint, &real);
+    compare_estimates(entry_of_long_ascent, SPTRSM_C128, adjoint, &other);
   }
-  cr_assert(real.repeated > 0 && real.stayed > 0 && real.alternating > 0);
-  cr_assert(other.shrank + other.stayed > 0 && other.alternating > 0);
+  cr_assert(real.repeated > 0 && real.stayed > 0 && real.steps > 0 && real.alternating > 0);
+  cr_assert(other.shrank + other.stayed > 0 && other.steps > 0 && other.alternating > 0);
 }

@@ -328,6 +328,9 @@ Test(refine, wrong_calls_are_refused) {
   expect(SPTRSM_ERR_ARGUMENT, REFINE(SPTRSM_SYS_A, &B.b, &X.b, NULL, &result), "sptrsm_direct_set_original");
   original bad = A;
   bad.A.ptr = bad.ptr, bad.A.idx = bad.idx;
+  bad.idx[0] = -1;
+  expect(SPTRSM_ERR_STRUCTURE, sptrsm_direct_set_original(d, &bad.A), "idx[0] = -1");
+  bad.idx[0] = A.idx[0];
   bad.idx[3] = N;
   expect(SPTRSM_ERR_STRUCTURE, sptrsm_direct_set_original(d, &bad.A), "idx[3] = 13");
   bad.ptr[4] = 0;

@@ -36,7 +36,7 @@ void spti_gpu_close(sptrsm_context *context) { spti_host_free(context->lost); }
 sptrsm_status spti_gpu_trim(sptrsm_context *context) { return spti_gpu_wait(context); }
 
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
-  (void)context;
+  SPTI_TRY(spti_gpu_refuse_capture(context, "page-locked memory"));
   return spti_host_alloc(out, 1, bytes, "page-locked memory");
 }
 
