@@ -3,6 +3,7 @@
 #include "fixture.h"
 #include "test_folder.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "io/file/file.h"
@@ -120,6 +121,22 @@ Test(io_arrays, is_the_same_matrix_and_leaves_no_pages_in_memory) {
   sptrsm_file_factors_free(F);
   o.map = 0;
   cr_assert(sptrsm_file_factors_load(&F, file, &o) == SPTRSM_ERR_MEMORY);
+}
+
+/* Anonymous pages stand in for those of a file: what is given back reads as zero. */
+Test(io_arrays, gives_back_the_pages_of_the_entries_alone) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), each = page / sizeof(int32_t);
+  unsigned char *memory = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  cr_assert(memory != MAP_FAILED);
+  static const int64_t ptr[2] = {0, 1 << 20};
+  sptrsm_file_matrix M = {
+      .rows = 1, .format = SPTRSM_CSR, .ptr = (int64_t *)ptr, .idx = (int32_t *)(memory + page), .mapped = {2 * page, 0}};
+  memset(memory, 1, 4 * page);
+  sptrsm_file_matrix_release(&M, (int64_t)each, 2 * (int64_t)each);
+  cr_assert(memory[0] == 1 && memory[page] == 1 && memory[2 * page] == 0 && memory[3 * page] == 1);
+  sptrsm_file_matrix_release(&M, -(int64_t)each, (int64_t)each);
+  cr_assert(memory[0] == 1 && memory[page] == 0 && memory[3 * page] == 1);
+  munmap(memory, 4 * page);
 }
 
 Test(io_arrays, copies_what_cannot_be_mapped) {

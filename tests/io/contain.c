@@ -331,26 +331,30 @@ Test(io_contain, blocks_in_parts) {
 
 /* ---- ends of the program ---- */
 
-/* A program that is killed while its reader is idle takes the child along, although children of other files were forked later. The pipe
- * that both inherit ends only when they are gone. */
-Test(io_contain, a_program_that_is_killed) {
-  int ends[2];
+/* A program that is killed while its reader is idle takes the child along, although children of other files were forked later, and
+ * a process that lives on. The pipe that the children inherit ends only when they are gone. */
+Test(io_contain, a_program_that_is_killed, .timeout = 100) {
+  int ends[2], life[2];
   char byte, where[80];
   write_matrix();
   snprintf(where, sizeof where, "%s:/data", file);
-  cr_assert_eq(pipe(ends), 0);
+  cr_assert(pipe(ends) == 0 && pipe(life) == 0);
   pid_t program = fork();
   if (program == 0) {
     sptrsm_file_reader *one, *two;
-    close(ends[0]);
+    close(ends[0]), close(life[1]);
     bool good = sptrsm_file_reader_open(&one, where, 3, NULL) == SPTRSM_OK && sptrsm_file_reader_open(&two, where, 3, NULL) == SPTRSM_OK;
+    if (fork() == 0) {
+      close(ends[1]);
+      _exit(read(life[0], &byte, 1) == 0);
+    }
     if (write(ends[1], good ? "y" : "n", 1) == 1) pause();
     _exit(1);
   }
-  close(ends[1]);
+  close(ends[1]), close(life[0]);
   cr_assert(read(ends[0], &byte, 1) == 1 && byte == 'y');
   kill(program, SIGKILL);
   cr_assert_eq(waitpid(program, NULL, 0), program);
   cr_assert_eq(read(ends[0], &byte, 1), 0);
-  close(ends[0]);
+  close(ends[0]), close(life[1]);
 }

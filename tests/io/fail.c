@@ -370,3 +370,22 @@ Test(io_fail, allocations_of_a_sparse_block) {
   cr_assert(k > 4 && !hit);
   sptrsm_file_matrix_free(M);
 }
+
+Test(io_fail, allocations_of_a_mirror_image) {
+  if (!FAILS_MALLOC) cr_skip_test("the sanitizer owns malloc");
+  long k;
+  int hit = 1;
+  sptrsm_file_matrix *M = NULL;
+  cr_assert(sptrsm_file_matrix_load(&M, DATA("symmetric.mtx"), NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(setenv("FAIL_CALL", "malloc", 1) == 0);
+  for (k = 1; k < 100 && hit; k++) {
+    arm(k);
+    sptrsm_status status = sptrsm_file_matrix_mirror(M);
+    hit = was_hit();
+    arm(0);
+    cr_assert_eq(status, hit ? SPTRSM_ERR_MEMORY : SPTRSM_OK, "malloc %ld", k);
+    cr_assert((M->symmetry == SPTRSM_GENERAL) == !hit, "malloc %ld", k);
+  }
+  cr_assert(k > 6 && !hit);
+  sptrsm_file_matrix_free(M);
+}

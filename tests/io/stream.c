@@ -3,6 +3,7 @@
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <io/write/write.h>
@@ -418,4 +419,40 @@ Test(io_stream, an_interrupt_removes_what_is_not_to_be_kept) {
   sptrsm_file_abandon();
   cr_assert(count_files() == 2);
   sptrsm_file_writer_close(w);
+}
+
+/* ---- names ---- */
+
+static const char *appears; /* a file that another process makes where this one looks for a hard link; the file system has none */
+
+/* Takes the place of the C library's link. */
+int link(const char *from, const char *to) {
+  if (appears == NULL) return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+  if (strcmp(to, appears) == 0) close(open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  errno = EPERM;
+  return -1;
+}
+
+Test(io_stream, without_hard_links_a_part_that_appears_is_not_replaced) {
+  sptrsm_save_options o = writer_options();
+  sptrsm_block shape = shape_of(SPTRSM_COL_MAJOR);
+  sptrsm_file_writer *w;
+  appears = part;
+  cr_assert(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "", &o) == SPTRSM_ERR_IO);
+  cr_assert(strstr(sptrsm_last_error(), "out.h5.part: File exists") != NULL, "%s", sptrsm_last_error());
+  cr_assert(is_file(part) && remove(part) == 0);
+  appears = "";
+  OK(sptrsm_file_writer_create(&w, file, &shape, 1, STEP, "", &o));
+  for (int first = 0; first < NRHS; first += STEP) OK(write_part(w, SPTRSM_COL_MAJOR, first));
+  OK(sptrsm_file_writer_finish(w, "{}"));
+  sptrsm_file_writer_close(w);
+  check_written("{}");
+}
+
+Test(io_stream, a_journal_is_locked_where_standard_input_is_closed) {
+  spti_io_journal j;
+  close(STDIN_FILENO);
+  OK(spti_io_journal_create(&j, journal));
+  cr_assert(j.fd == STDIN_FILENO && spti_io_journal_busy(journal));
+  spti_io_journal_close(&j);
 }

@@ -181,6 +181,32 @@ Test(io_pieces, a_merge_may_remove_the_pieces) {
   check_whole(0);
 }
 
+/* Numbers of pieces are copied 16 MiB at a time. */
+Test(io_pieces, a_merge_of_long_pieces) {
+  enum { ROWS = 2100007, COLUMNS = 4, WIDTH = 2 };
+  static float data[WIDTH * (int64_t)ROWS];
+  sptrsm_block X = {.data = data, .ld = ROWS, .n = ROWS, .nrhs = COLUMNS, .layout = SPTRSM_COL_MAJOR, .place = SPTRSM_HOST};
+  sptrsm_save_options o;
+  sptrsm_save_options_init(&o);
+  o.pieces = COLUMNS / WIDTH;
+  sptrsm_file_writer *w;
+  must(sptrsm_file_writer_join(&w, file, &X, 0, "", &o));
+  X.nrhs = WIDTH;
+  for (int first = 0; first < COLUMNS; first += WIDTH) {
+    for (int64_t q = 0; q < WIDTH * (int64_t)ROWS; q++) data[q] = (float)(first * (int64_t)ROWS + q);
+    must(sptrsm_file_writer_write(w, first, &X, NULL));
+  }
+  must(sptrsm_file_writer_checkpoint(w, &(sptrsm_file_columns){0, COLUMNS, "all"}));
+  must(sptrsm_file_writer_finish(w, "{}"));
+  sptrsm_file_writer_close(w);
+  must(sptrsm_file_solution_merge(&(sptrsm_file_merged){0}, file, NULL, 1, NULL));
+  sptrsm_file_block *merged_X;
+  must(sptrsm_file_block_load(&merged_X, file, ROWS, NULL));
+  const float *found = merged_X->block.data;
+  for (int64_t q = 0; q < COLUMNS * (int64_t)ROWS; q++) cr_assert(found[q] == (float)q, "number %d", (int)q);
+  sptrsm_file_block_free(merged_X);
+}
+
 static const char *stuck; /* the end of the names that can't be removed; before it stands a random number, which may contain it too */
 
 /* Takes the place of the C library's unlink. */

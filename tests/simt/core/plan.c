@@ -513,6 +513,21 @@ Test(plan, auto_without_memory_for_a_copy) {
   test_system_free(&system);
 }
 
+/* levelset tells the rows of the narrowest level, of an average one and of the widest. */
+Test(plan, levelset_tells_its_levels) {
+  static const int64_t ptr[] = {0, 1, 2, 3, 5, 7, 9};
+  static const int32_t idx[] = {0, 1, 2, 0, 3, 3, 4, 3, 5};
+  static const double val[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const test_system system = {.T = {.n = 6, .dtype = SPTRSM_F64, .ptr = ptr, .idx = idx, .val = val}};
+  const scenario c = {.method = "levelset"};
+  sptrsm_info info = {.size = sizeof info};
+  parts p = {0};
+  cr_assert_eq(open_plan(&p, &c, &system), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_plan_info(&info, p.plan), SPTRSM_OK);
+  cr_assert_eq(strncmp(info.parameters, "levels=3 rows=1/2.0/3 ", 22), 0, "%s", info.parameters);
+  close_all(&p);
+}
+
 /* Panels are halved until a workspace keeps within the limit; a solve of more right-hand sides then takes several panels. */
 ParameterizedTestParameters(plan, memory_limits) { return plain_methods(); }
 

@@ -9,6 +9,7 @@
 #include "simt/emulator/emulated_gpu.h"
 #include "support/conformance_subjects.h"
 #include "support/oracle.h"
+#include "trsv/structgrid/pencils/pencils.h"
 
 /* Compute capability 7.5 has 64 KiB, 8.6, 8.9 and 12.0 have 99, 8.0 has 163; a launch may take 48 without asking. */
 static const int sizes[] = {48, 64, 99, 163};
@@ -154,4 +155,20 @@ Test(small_devices, auto_on_grids) {
   info = chosen(&system, 163, &options, false);
   cr_assert(strstr(info.reason, "structgrid refused") && strcmp(info.method, "structgrid") != 0, "%s: %s", info.method, info.reason);
   test_system_free(&system);
+}
+
+/* A panel of pencils takes at most 4 GiB, whole tiles of right-hand sides, and 512 of them. */
+Test(small_devices, panels_of_pencils) {
+  static const struct {
+    int32_t n;
+    int64_t hint;
+    int32_t panel;
+  } cases[] = {{1 << 20, 10000, 512}, {1 << 21, 10000, 256}, {1 << 22, 10000, 128},
+               {5 << 20, 10000, 96},  {1 << 23, 0, 64},      {1 << 23, 3, 3}};
+  for (size_t at = 0; at < sizeof cases / sizeof *cases; at++) {
+    const sptrsm_plan plan = {.view = {.n = cases[at].n, .dtype = SPTRSM_F64}, .options = {.nrhs_hint = cases[at].hint}};
+    cr_assert(spti_structgrid_pencils_tile_fits(&plan));
+    cr_assert_eq(spti_structgrid_pencils_panel(&plan), cases[at].panel, "%d rows", cases[at].n);
+  }
+  cr_assert(!spti_structgrid_pencils_tile_fits(&(sptrsm_plan){.view = {.n = (1 << 24) + 1, .dtype = SPTRSM_F64}}));
 }

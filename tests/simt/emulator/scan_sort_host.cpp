@@ -23,7 +23,7 @@ extern "C" int spti_scan_narrow_launch(void *temporary, size_t *bytes, const int
 
 template <typename Args> static int sort(void *temporary, size_t *bytes, const Args *a) {
   *bytes = 1;
-  if (!temporary) return 0;
+  if (!temporary) return a->count < 0; /* as on the device, where the count says how much memory */
   std::vector<int32_t> at(static_cast<size_t>(a->count));
   for (int32_t i = 0; i < a->count; i++) at[size_t(i)] = i;
   /* As on the device, only the lowest bits count. */

@@ -323,6 +323,21 @@ Test(simt_syncfree_csr, a_preset_without_its_key_is_told_how_to_write_it) {
   method_case_close(plan);
 }
 
+/* The number of entries, which is not true here, bounds that of segments before rows are counted. */
+Test(simt_syncfree_csr, segments_beyond_32_bits_are_refused) {
+  const problem<double> system(shape::dense, SEARCHED, true, false, true, false, 1);
+  spti_view view = system.view;
+  view.pull = true;
+  view.backward = false;
+  view.nnz = int64_t(1) << 31;
+  sptrsm_plan *plan = plan_case_open(&view);
+  simt::use(simt::schedule::from_seed(3));
+  cr_expect_eq(method_case_analyse(plan, &spti_method_syncfree_csr, "order=packed,split=2"), SPTRSM_ERR_UNSUPPORTED);
+  cr_expect(strstr(sptrsm_last_error(), "segments of split=2 entries are beyond 32 bits; use a larger split"), "%s", sptrsm_last_error());
+  method_case_close(plan);
+  cr_expect_eq(emulated_gpu_blocks, 0);
+}
+
 /* Each allocation of an analysis and of a workspace fails once: an error, and nothing stays allocated. */
 Test(simt_syncfree_csr, allocations) {
   const problem<double> system(shape::dense_last, SEARCHED, true, false, true, false, 1);

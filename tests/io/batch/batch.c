@@ -1,83 +1,10 @@
 /* batch.c -- files of batches: uniform and mixed factor sets, blocks, solutions, and what must be refused. */
-#include "fixture.h"
-#include "test_folder.h"
+#include "batch_file.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
-#include <sptrsm_batch.h>
 
 TestSuite(io_batch, .init = make_folder, .fini = remove_folder);
-
-enum { ITEMS = 4, ORDER = 3, NNZ = 5 };
-
-/* The lower triangle [1 . .; 2 3 .; . 4 5] of item i, times i + 1. */
-static const int64_t ptr[ORDER + 1] = {0, 1, 3, 5};
-static const int32_t idx[NNZ] = {0, 0, 1, 1, 2};
-static double value(int64_t item, int p) { return (double)(item + 1) * (p + 1); }
-
-/* ---- files written by HDF5 itself ---- */
-
-static void put(const char *path, hid_t type, int rank, const hsize_t *dims, const void *data, const char *order, int chunked) {
-  const int is_new = count_named("out.h5") == 0;
-  hid_t f = is_new ? H5Fcreate(file, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT) : H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
-  hid_t links = H5Pcreate(H5P_LINK_CREATE), create = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(rank, dims, NULL);
-  H5Pset_create_intermediate_group(links, 1);
-  if (chunked) {
-    const hsize_t chunk[3] = {2, 2, 2};
-    H5Pset_chunk(create, rank, chunk);
-    H5Pset_deflate(create, 1);
-  }
-  hid_t d = H5Dcreate2(f, path, type, space, links, create, H5P_DEFAULT);
-  cr_assert(d >= 0, "%s", path);
-  cr_assert(data == NULL || H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  if (order) {
-    hid_t text = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
-    H5Tset_size(text, 2);
-    hid_t a = H5Acreate2(d, "order", text, one, H5P_DEFAULT, H5P_DEFAULT);
-    H5Awrite(a, text, order);
-    H5Aclose(a), H5Sclose(one), H5Tclose(text);
-  }
-  H5Dclose(d), H5Sclose(space), H5Pclose(create), H5Pclose(links), H5Fclose(f);
-}
-
-static void put_pattern(const char *group, const int32_t *indices) {
-  char path[64];
-  snprintf(path, sizeof path, "%s/indptr", group);
-  put(path, H5T_NATIVE_INT64, 1, (hsize_t[]){ORDER + 1}, ptr, NULL, 0);
-  snprintf(path, sizeof path, "%s/indices", group);
-  put(path, H5T_NATIVE_INT32, 1, (hsize_t[]){NNZ}, indices, NULL, 0);
-}
-
-/* The values of `count` items at group/data. */
-static void put_values(const char *group, int rank, hsize_t count, int chunked) {
-  char path[64];
-  double v[ITEMS * NNZ];
-  for (int q = 0; q < ITEMS * NNZ; q++) v[q] = value(q / NNZ, q % NNZ);
-  snprintf(path, sizeof path, "%s/data", group);
-  put(path, H5T_NATIVE_DOUBLE, rank, rank == 1 ? (hsize_t[]){NNZ} : (hsize_t[]){count, NNZ}, v, NULL, chunked);
-}
-
-static sptrsm_file_batch *load(const char *path, int64_t begin, int64_t end, const sptrsm_io_options *o) {
-  char where[96];
-  sptrsm_file_batch *b = NULL;
-  snprintf(where, sizeof where, "%s%s", file, path);
-  OK(sptrsm_file_batch_load(&b, where, begin, end, o));
-  NOTHING_STAYS_OPEN(where);
-  return b;
-}
-
-static void refuse(sptrsm_status status, sptrsm_status want, const char *says) {
-  cr_assert(status == want && strstr(sptrsm_last_error(), says) != NULL, "status %d: \"%s\" lacks \"%s\"", status, sptrsm_last_error(),
-            says);
-}
-
-static void refuse_batch(const char *path, int64_t begin, int64_t end, sptrsm_status want, const char *says) {
-  char where[96];
-  sptrsm_file_batch *b = NULL;
-  snprintf(where, sizeof where, "%s%s", file, path);
-  refuse(sptrsm_file_batch_load(&b, where, begin, end, NULL), want, says);
-  cr_assert(b == NULL);
-}
 
 /* ---- one system is expected ---- */
 
@@ -261,15 +188,6 @@ Test(io_batch, a_bad_value_harms_its_item_alone) {
 }
 
 /* ---- saved and read again ---- */
-
-static sptrsm_factors a_set(sptrsm_sparse *L, sptrsm_dtype dtype, const void *val) {
-  sptrsm_factors f;
-  *L = (sptrsm_sparse){.n = ORDER, .dtype = dtype, .ptr = ptr, .idx = idx, .val = val};
-  sptrsm_factors_init(&f);
-  f.L = L;
-  f.u_kind = SPTRSM_U_IS_LT;
-  return f;
-}
 
 Test(io_batch, a_saved_uniform_batch_is_read_again) {
   for (sptrsm_dtype dtype = SPTRSM_F32; dtype <= SPTRSM_C128; dtype++)
