@@ -20,21 +20,37 @@ static inline double complex spti_value_at(const void *values, int64_t i, sptrsm
   }
 }
 
-static inline double spti_one_norm(double complex x) { return fabs(creal(x)) + fabs(cimag(x)); }
+/* Half of |re| + |im|: without overflow. */
+static inline double spti_half_size(double complex x) { return fabs(creal(x)) / 2 + fabs(cimag(x)) / 2; }
+static inline bool spti_parts_are_finite(double complex x) { return isfinite(creal(x)) && isfinite(cimag(x)); }
 
-/* Eliminates [[a, u], [s, d]] with the pivot that the solve takes (core/matrix/arithmetic.tmpl.h): a if |a d| > |u s|, else s, and s where
- * both quotients of sizes overflow. False where the second pivot is no larger than the rounding errors of this type, or where it or the
- * factor overflows. */
+/* Eliminates [[a, u], [s, d]] in the type T, whose real type is R, with the pivot that the solve takes (core/matrix/arithmetic.tmpl.h): a if
+ * |a d| > |u s|, else s. False where the second pivot is no larger than the rounding errors of the type, or where it, the factor or
+ * |re| + |im| of the first pivot overflows. */
+#define SPTI_DEFINE_BLOCK_IS_REGULAR(T, R, name, epsilon, least)                                                                           \
+  static inline R name##_size(T x) { return (R)(fabs(creal(x)) + fabs(cimag(x))); }                                                        \
+  static inline bool name(T a, T u, T s, T d) {                                                                                            \
+    const bool swap = !(name##_size(a) / name##_size(u) > name##_size(s) / name##_size(d));                                                \
+    const T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;                                                        \
+    const T factor = r / p, product = factor * q, pivot = t - product;                                                                     \
+    const double lost = (epsilon) * (spti_half_size(t) + spti_half_size(product));                                                         \
+    return isfinite(name##_size(p)) && spti_parts_are_finite(factor) && spti_parts_are_finite(pivot) &&                                    \
+           spti_half_size(pivot) > fmax(lost, (least) / 2);                                                                                \
+  }
+SPTI_DEFINE_BLOCK_IS_REGULAR(float, float, spti_block_is_regular_f32, FLT_EPSILON, (double)FLT_TRUE_MIN)
+SPTI_DEFINE_BLOCK_IS_REGULAR(double, double, spti_block_is_regular_f64, DBL_EPSILON, DBL_TRUE_MIN)
+SPTI_DEFINE_BLOCK_IS_REGULAR(float complex, float, spti_block_is_regular_c64, FLT_EPSILON, (double)FLT_TRUE_MIN)
+SPTI_DEFINE_BLOCK_IS_REGULAR(double complex, double, spti_block_is_regular_c128, DBL_EPSILON, DBL_TRUE_MIN)
+#undef SPTI_DEFINE_BLOCK_IS_REGULAR
+
+/* The four numbers are of this type. */
 static inline bool spti_block_is_regular(double complex a, double complex u, double complex s, double complex d, sptrsm_dtype dtype) {
-  const bool single = spti_is_single(dtype);
-  const double epsilon = single ? (double)FLT_EPSILON : DBL_EPSILON, largest = single ? (double)FLT_MAX : DBL_MAX;
-  const double least = single ? (double)FLT_TRUE_MIN : DBL_TRUE_MIN;
-  const double first = spti_one_norm(a) / spti_one_norm(u), second = spti_one_norm(s) / spti_one_norm(d);
-  bool swap = !(first > second) || second > largest;
-  double complex p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  double complex factor = r / p, product = factor * q;
-  double size = cabs(t) + cabs(product), pivot = cabs(t - product);
-  return size <= largest && isfinite(cabs(p)) && cabs(factor) <= largest && pivot > fmax(epsilon * size, least);
+  switch (dtype) {
+  case SPTRSM_F32: return spti_block_is_regular_f32((float)creal(a), (float)creal(u), (float)creal(s), (float)creal(d));
+  case SPTRSM_F64: return spti_block_is_regular_f64(creal(a), creal(u), creal(s), creal(d));
+  case SPTRSM_C64: return spti_block_is_regular_c64((float complex)a, (float complex)u, (float complex)s, (float complex)d);
+  default: return spti_block_is_regular_c128(a, u, s, d);
+  }
 }
 
 #endif

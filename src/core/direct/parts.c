@@ -169,7 +169,8 @@ sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int
   SPTI_TRY(spti_D_fault(&i, &(spti_D_values){.val = val, .sub = sub, .val_step = 1, .sub_step = 1, .hermitian = hermitian}, n, dtype));
   if (i < 0) return SPTRSM_OK;
   if (sub && spti_value_at(sub, i, dtype) != 0)
-    return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular or not finite", i, i + 1);
+    return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular or not finite%s", i, i + 1,
+                     spti_is_single(dtype) ? " in single precision; double precision holds more" : "");
   return spti_fail(SPTRSM_ERR_SINGULAR, "D[%d] is %s", i, spti_value_at(val, i, dtype) == 0 ? "zero" : "not finite");
 }
 

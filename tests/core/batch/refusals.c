@@ -522,7 +522,7 @@ Test(batch_refusals, pairs_in_single_precision) {
     pair[0] = bad[i][0], sub[0] = bad[i][1], pair[1] = bad[i][2];
     create();
     expect_item(2, SPTRSM_ERR_SINGULAR, 1);
-    pair[0] = 2, sub[0] = 1;
+    pair[0] = 2e38f, sub[0] = 1.5e38f, pair[1] = 3e38f; /* regular, though sums of sizes overflow */
     change(NULL, D_single + 2 * ORDER, sub_single + 2 * ORDER, NULL);
     expect_item(2, SPTRSM_OK, -1);
   }

@@ -94,22 +94,35 @@ Test(direct_refusals, bad_pairs) {
   refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3");
 }
 
-/* Blocks that are singular in single precision; all but the last are regular in double precision. The factor overflows; both quotients of
- * sizes overflow, so that the pivot is another one than in double precision, and its factor overflows; the second pivot overflows; it
- * vanishes. */
+/* Blocks at the ends of single precision; all but the last are regular in double precision. Refused: the factor overflows; both quotients
+ * of sizes overflow, so that the pivot is another one than in double precision, and its factor overflows; the second pivot overflows; it
+ * vanishes, twice; |re| + |im| overflows, so that the pivot is another one, and the second pivot overflows. */
 Test(direct_refusals, pairs_in_single_precision) {
-  static const double bad[][3] = {{1e30, 1e-15, 0}, {3e38, 1e-3, 1e-43}, {-1, 1.7e19, 3e38}, {1, 0x1.8p-74, 5 * 0x1p-149}, {3, 1, 1.0 / 3}};
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+  static const struct {
+    double a, s, d, d_im;
+    bool good;
+  } pairs[] = {{1e30, 1e-15, 0, 0, false},
+               {3e38, 1e-3, 1e-43, 0, false},
+               {-1, 1.7e19, 3e38, 0, false},
+               {1, 0x1.8p-74, 5 * 0x1p-149, 0, false},
+               {3 * 0x1p-149, 0.000383106f, 3.49117e37f, 0, false},
+               {1e10, 1e30, 2e38, 2e38, false},
+               {2e38, 1.5e38, 3e38, 0, true},
+               {1, 1e10, 2.5e38, 2.5e38, true},
+               {3, 1, 1.0 / 3, 0, false}};
+  const size_t count = sizeof pairs / sizeof *pairs;
+  for (size_t i = 0; i < count; i++) {
     for (int single = 0; single < 2; single++) {
-      const sptrsm_dtype t = single ? SPTRSM_F32 : SPTRSM_F64;
+      const bool is_complex = pairs[i].d_im != 0;
+      const sptrsm_dtype t = single ? (is_complex ? SPTRSM_C64 : SPTRSM_F32) : (is_complex ? SPTRSM_C128 : SPTRSM_F64);
       build_factor_set(&s, &recipes[3], t);
-      put(s.D, 2, t, bad[i][0]), put(s.D_sub, 2, t, bad[i][1]), put(s.D, 3, t, bad[i][2]);
-      if (single || i == 4) {
+      put(s.D, 2, t, pairs[i].a), put(s.D_sub, 2, t, pairs[i].s), put(s.D, 3, t, CMPLX(pairs[i].d, pairs[i].d_im));
+      if (!pairs[i].good && (single || i == count - 1)) {
         refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3 is singular");
         continue;
       }
       sptrsm_direct *d;
-      cr_assert_eq(sptrsm_direct_create(&d, context, &s.f, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+      cr_assert_eq(sptrsm_direct_create(&d, context, &s.f, NULL), SPTRSM_OK, "pair %d: %s", (int)i, sptrsm_last_error());
       sptrsm_direct_destroy(d);
     }
   }

@@ -41,30 +41,22 @@ template <typename T> SPTI_KERNEL(VALUE_THREADS) reorder_kernel(spti_batch_reord
 
 /* ---- checks ---- */
 
-using wide = complex_t<double>;
-SPTI_DEVICE wide widen(float v) { return {double(v), 0}; }
-SPTI_DEVICE wide widen(double v) { return {v, 0}; }
-template <typename R> SPTI_DEVICE wide widen(complex_t<R> v) { return {double(v.re), double(v.im)}; }
+template <typename R> SPTI_DEVICE bool parts_are_finite(R v) { return is_finite_number(v); }
+template <typename R> SPTI_DEVICE bool parts_are_finite(complex_t<R> v) { return is_finite_number(v.re) && is_finite_number(v.im); }
 
-/* |v| without overflow where |v| itself has none. */
-SPTI_DEVICE double modulus(wide v) {
-  const double re = magnitude(v.re), im = magnitude(v.im), large = re < im ? im : re, small = re < im ? re : im;
-  if (large == 0 || !is_finite_number(large)) return large + small; /* NaN stays NaN */
-  const double ratio = small / large;
-  return large * sqrt(1 + ratio * ratio);
-}
+/* Half of |re| + |im|: without overflow. */
+template <typename R> SPTI_DEVICE double half_size(R v) { return magnitude(double(v)) / 2; }
+template <typename R> SPTI_DEVICE double half_size(complex_t<R> v) { return half_size(v.re) + half_size(v.im); }
 
-/* What core/base/diagonal_block.h asks on the host, for values of the real type R. */
-template <typename R> SPTI_DEVICE bool is_regular(wide a, wide u, wide s, wide d) {
-  const bool single = sizeof(R) == sizeof(float);
-  const double epsilon = single ? 0x1p-23 : 0x1p-52, largest = single ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
-  const double least = single ? 0x1p-149 : 0x1p-1074;
-  const double first = magnitude(a) / magnitude(u), second = magnitude(s) / magnitude(d);
-  const bool swap = !(first > second) || second > largest;
-  const wide p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  const wide factor = quotient(r, p), product = factor * q;
-  const double size = modulus(t) + modulus(product), pivot = modulus(t - product);
-  return size <= largest && is_finite_number(modulus(p)) && modulus(factor) <= largest && pivot > epsilon * size && pivot > least;
+/* What core/base/diagonal_block.h asks on the host. */
+template <typename T> SPTI_DEVICE bool is_regular(T a, T u, T s, T d) {
+  const bool single = sizeof(real_of<T>) == sizeof(float);
+  const double epsilon = single ? 0x1p-23 : 0x1p-52, least = single ? 0x1p-149 : 0x1p-1074;
+  const bool swap = !(magnitude(a) / magnitude(u) > magnitude(s) / magnitude(d));
+  const T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
+  const T factor = quotient(r, p), product = factor * q, pivot = t - product;
+  const double kept = half_size(pivot), lost = epsilon * (half_size(t) + half_size(product));
+  return is_finite_number(magnitude(p)) && parts_are_finite(factor) && parts_are_finite(pivot) && kept > lost && kept > least / 2;
 }
 
 SPTI_DEVICE float single_of(double v) { return float(v); }
@@ -78,7 +70,7 @@ template <typename T> SPTI_DEVICE bool row_is_good(const spti_batch_check_args &
   const T below = load_const(sub + at), above = i > 0 ? load_const(sub + at - next) : none;
   if (is_zero(below)) return !is_zero(above) || is_usable(d);
   if (!is_zero(above) || i + 1 == a.n) return false; /* blocks overlap, or the last row couples with none */
-  return is_regular<real_of<T>>(widen(d), widen(conj_if(a.hermitian != 0, below)), widen(below), widen(load_const(diag + at + next)));
+  return is_regular<T>(d, conj_if(a.hermitian != 0, below), below, load_const(diag + at + next));
 }
 
 template <typename T> SPTI_KERNEL(VALUE_THREADS) check_items_kernel(spti_batch_check_args a) {
