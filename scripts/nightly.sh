@@ -100,12 +100,13 @@ part_mpich() {
   need mpicc.mpich libmpich-dev
   install_missing
   local build=build/mpich
-  cmake -S . -B $build -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_MPI=ON -DMPI_C_COMPILER=mpicc.mpich -DSPTRSM_BUILD_BINDINGS=OFF >$build.log
+  cmake -S . -B $build -G Ninja -DSPTRSM_CUDA=OFF -DSPTRSM_MPI=ON -DMPI_C_COMPILER=mpicc.mpich -DSPTRSM_BUILD_BINDINGS=OFF >$build.log || return 1
   cmake --build $build --parallel "$JOBS" >>$build.log 2>&1 || { tail -n 20 $build.log; return 1; }
   mkdir -p $build/launcher
   printf '#!/bin/sh\nexec mpiexec.mpich "$@"\n' >$build/launcher/mpirun
   chmod +x $build/launcher/mpirun
-  PATH=$PWD/$build/launcher:$PATH ctest --test-dir $build --output-on-failure --parallel "$JOBS" -R '^cli_(ranks|split_ranks)' | tee -a $build.log
+  PATH=$PWD/$build/launcher:$PATH ctest --test-dir $build --output-on-failure --no-tests=error --parallel "$JOBS" -R '^cli_(ranks|split_ranks)' |
+    tee -a $build.log || return 1
   ! grep -qF '(Skipped)' $build.log
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 static const cli_program *program;
@@ -77,14 +78,17 @@ static void catch_signals(void) {
   handle(SIGXFSZ, SIG_IGN);
 }
 
-/* Where the two limits of CPU time are equal, as `ulimit -t` sets them, the system ends a program by SIGKILL and sends no SIGXCPU before.
- * So the soft one comes a second earlier. */
-static void keep_a_second(void) {
+/* Where the two limits of CPU time are equal, as `ulimit -t` sets them, the system ends a program by SIGKILL and sends no SIGXCPU before. A
+ * timer sends it half a second earlier. */
+static void watch_cpu_time(void) {
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
   struct rlimit limit;
-  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur != limit.rlim_max) return;
-  if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur < 2) return;
-  limit.rlim_cur--;
-  setrlimit(RLIMIT_CPU, &limit);
+  timer_t timer;
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY || limit.rlim_max == 0 || limit.rlim_cur != limit.rlim_max)
+    return;
+  if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;
+  const struct itimerspec when = {.it_value = {.tv_sec = (time_t)limit.rlim_max - 1, .tv_nsec = 500000000}};
+  timer_settime(timer, TIMER_ABSTIME, &when, NULL);
 }
 
 /* ---- crashes inside HDF5 while it writes; it reads in a process of its own ---- */
@@ -277,7 +281,7 @@ void cli_start(const cli_program *started, int argc, char **argv, void *input) {
   cli_set_program(program->name);
   cli_status_start(program->name);
   catch_signals();
-  keep_a_second();
+  watch_cpu_time();
   json_set_alloc_funcs(cli_json_allocate, free);
   error_t error = argp_parse(&argp, argc, argv, ARGP_NO_HELP | ARGP_NO_ERRS | ARGP_NO_EXIT, NULL, input);
   if (error == ENOMEM) exit(cli_no_memory("the command line"));

@@ -334,7 +334,7 @@ test_failures_signals() {
 test_failures_reads() {
   local call
   begin_failures
-  for call in read open_read; do
+  for call in read open_read send; do
     sweep $call program 7 "3 5" "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force --verify
     sweep $call program 7 "3 5" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
     sweep $call program 7 "3 5" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5

@@ -324,13 +324,13 @@ test_signals() {
   done
 }
 
-# `ulimit -t` sets the hard limit of CPU time, too, at which the system kills. The message comes a second before.
+# `ulimit -t` sets the hard limit of CPU time, too, at which the system kills. The message comes before.
 test_signals_cpu() {
   system dense 500 --nrhs 8000
   echo precious >x.h5
   cp x.h5 old
   seconds() { (ulimit -t "$1"; shift; exec "$@"); }
-  run seconds 2 sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --compress 9
+  run seconds 1 sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --compress 9
   code 152
   warns "sptrsm-solve: the limit of CPU time is reached"
   no_parts

@@ -7,6 +7,7 @@ needs_mpi() {
   ldd "$bin/sptrsm-solve" | grep -q libmpi || { echo "sptrsm-solve was built without MPI"; exit 77; }
   # Warnings and leaks of MPI itself are none of this program. Hosts that containers have no address for do not matter on one machine.
   export OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_rmaps_base_oversubscribe=1
+  export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # Open MPI 5
   # Runs of Open MPI 4 that begin and end at the same time remove each other's folder in /tmp, and end with 1.
   export OMPI_MCA_orte_tmpdir_base=$work/mpi
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1 OMPI_MCA_orte_abort_print_stack=0

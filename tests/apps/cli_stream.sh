@@ -322,9 +322,10 @@ test_stream_files() {
     rm $name
   done
   few() { (ulimit -n "$1"; shift; exec "$@"); }
-  for files in {4..12}; do # what can't be opened is not in the way
+  for files in {4..99}; do # what can't be opened is not in the way
     run few $files sptrsm-solve --device cpu s.h5 s_rhs.h5 -o few.h5 --force --stream
     check; ! grep -q "in the way" stderr || fail "a wrong reason with $files files"
+    [ $rc != 0 ] || break
   done
   code 0
   cp s_rhs.h5 x.h5.part

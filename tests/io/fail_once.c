@@ -1,7 +1,7 @@
 /* fail_once.c -- a library to preload that makes one chosen call of the process fail, or raises a signal before the call.
  *
  *   FAIL_CALL   write (also pwrite, ftruncate, fallocate), fsync (also fdatasync), rename (also link), open (for writing), open_read (for
- *               reading), read (also pread), close, thread (pthread_create), malloc
+ *               reading), read (also pread), send, close, thread (pthread_create), malloc
  *               (also calloc, realloc, posix_memalign, strdup, vasprintf, asprintf and fopen, which allocate)
  *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT, SIGKILL, SIGSTOP, SIGSEGV, SIGBUS or SIGFPE:
  *               the signal is raised, then the call is made; SIGABRT: abort() instead of the call
@@ -25,11 +25,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NOTHING, WRITE, SYNC, RENAME, OPEN, OPEN_READ, READ, CLOSE, THREAD, ALLOCATE, CALLS, SIGNALS = 8 };
+enum { NOTHING, WRITE, SYNC, RENAME, OPEN, OPEN_READ, READ, SEND, CLOSE, THREAD, ALLOCATE, CALLS, SIGNALS = 8 };
 
 static volatile long remaining; /* 0: not armed */
 static volatile int hit, stays, chosen, code;
@@ -97,7 +98,8 @@ static int find(const char *text, const char *const names[], int count) {
 }
 
 void fail_once_arm(long k) {
-  static const char *const calls[CALLS] = {"", "write", "fsync", "rename", "open", "open_read", "read", "close", "thread", "malloc"};
+  static const char *const calls[CALLS] = {"",     "write", "fsync", "rename", "open",  "open_read",
+                                           "read", "send",  "close", "thread", "malloc"};
   static const char *const kinds[] = {"program", "ours", "hdf5"}, *const processes[] = {"program", "reader"};
   static const char *const names[SIGNALS] = {"", "SIGINT", "SIGKILL", "SIGSTOP", "SIGABRT", "SIGSEGV", "SIGBUS", "SIGFPE"};
   static const int signals[SIGNALS] = {0, SIGINT, SIGKILL, SIGSTOP, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
@@ -213,6 +215,12 @@ int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned
   typedef int (*renameat2_type)(int, const char *, int, const char *, unsigned);
   CALL(renameat2_type, renameat2);
   return fails(RENAME) ? -1 : function(from_fd, from, to_fd, to, flags);
+}
+
+ssize_t send(int fd, const void *data, size_t bytes, int flags) {
+  typedef ssize_t (*send_type)(int, const void *, size_t, int);
+  CALL(send_type, send);
+  return fails(SEND) ? -1 : function(fd, data, bytes, flags);
 }
 
 static mode_t creation_mode(int flags, va_list arguments) { return flags & O_CREAT ? va_arg(arguments, mode_t) : 0; }

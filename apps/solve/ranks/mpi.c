@@ -167,8 +167,8 @@ static int64_t next_of(int counter) {
   return number;
 }
 
-/* Where several ranks fail, one of them tells why. Rank 0 does so at once, and the others give it time for what it finds, too. A rank that
- * does not tell lets the one that does end the run; and MPICH ends it without passing on what a rank has said just before. */
+/* Where several ranks fail, one of them tells why: rank 0 has told at once, and the others give it time to fail, too, before the first of
+ * them tells. A rank that does not tell lets the one that does end the run; MPICH ends it without passing on what was said just before. */
 static void fail(int code) {
   bool tells = true;
   if (job.own > 0) {

@@ -24,8 +24,8 @@ static inline double complex spti_value_at(const void *values, int64_t i, sptrsm
 static inline double spti_half_size(double complex x) { return fabs(creal(x)) / 2 + fabs(cimag(x)) / 2; }
 static inline bool spti_parts_are_finite(double complex x) { return isfinite(creal(x)) && isfinite(cimag(x)); }
 
-/* Eliminates [[a, u], [s, d]] in the type T, whose real type is R, with the pivot that the solve takes (core/matrix/arithmetic.tmpl.h): a if
- * |a d| > |u s|, else s. False where the second pivot is no larger than the rounding errors of the type, or where it, the factor or
+/* Eliminates [[a, u], [s, d]] in the type T, whose real type is R, with the pivot that the solve takes (core/matrix/arithmetic.tmpl.h):
+ * a if |a d| > |u s|, else s. False where the second pivot is no larger than the rounding errors of the type, or where it, the factor or
  * |re| + |im| of the first pivot overflows. */
 #define SPTI_DEFINE_BLOCK_IS_REGULAR(T, R, name, epsilon, least)                                                                           \
   static inline R name##_size(T x) { return (R)(fabs(creal(x)) + fabs(cimag(x))); }                                                        \

@@ -112,7 +112,7 @@ sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, cons
 
 sptrsm_status spti_io_bytes_write(int fd, off_t at, size_t bytes, const void *data, const char *where) {
   if (move_bytes(fd, (char *)data, bytes, at, true) == 0) return SPTRSM_OK;
-  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be written: %s", where, strerror(errno));
+  return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be written: %s", where, errno != 0 ? strerror(errno) : "nothing was taken");
 }
 
 sptrsm_status spti_io_span_read(const spti_io_span *s, int64_t first, int64_t width, void *out, const char *where) {

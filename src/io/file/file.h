@@ -205,7 +205,7 @@ void spti_io_unlock_hdf5(const spti_io_report *old);
 void spti_io_exclude_hdf5(void);
 void spti_io_include_hdf5(void);
 
-/* Reads bytes that lie at an offset of an open file. */
+/* Read and write bytes at an offset of an open file. */
 sptrsm_status spti_io_bytes_read(int fd, off_t at, size_t bytes, void *out, const char *where);
 sptrsm_status spti_io_bytes_write(int fd, off_t at, size_t bytes, const void *data, const char *where);
 

@@ -125,14 +125,17 @@ bool spti_io_journal_busy(const char *path) {
 static const char first_word[] = " format ";
 enum { BEGIN_BYTES = SUM_DIGITS + sizeof first_word - 1 };
 
-/* How many bytes of that are there, which a kill may have cut off; -1: the file begins with something else, or can't be read. */
+enum { FOREIGN = -1, UNREADABLE = -2 };
+
+/* How many bytes of that are there, which a kill may have cut off. FOREIGN: the file begins with something else; UNREADABLE: see errno. */
 static int begin_of(int fd) {
   char begin[BEGIN_BYTES];
   const ssize_t got = pread(fd, begin, sizeof begin, 0);
+  if (got < 0 && errno != EISDIR && errno != ESPIPE) return UNREADABLE;
   for (ssize_t k = 0; k < got; k++)
     if (k < SUM_DIGITS ? strchr("0123456789abcdef", begin[k]) == NULL || begin[k] == '\0' : begin[k] != first_word[k - SUM_DIGITS])
-      return -1;
-  return (int)got;
+      return FOREIGN;
+  return got < 0 ? FOREIGN : (int)got;
 }
 
 static sptrsm_status in_the_way(const char *path) {
@@ -142,10 +145,10 @@ static sptrsm_status in_the_way(const char *path) {
 sptrsm_status spti_io_journal_not_foreign(const char *path) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK); /* a pipe would wait for a writer */
   if (fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG)) return SPTRSM_OK;
-  if (fd < 0 && errno != ELOOP && errno != ENXIO) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", path, strerror(errno));
-  const bool whole = fd >= 0 && begin_of(fd) == BEGIN_BYTES;
+  const int begin = fd >= 0 ? begin_of(fd) : errno == ELOOP || errno == ENXIO ? FOREIGN : UNREADABLE, error = errno;
   if (fd >= 0) close(fd);
-  return whole ? SPTRSM_OK : in_the_way(path);
+  if (begin == UNREADABLE) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: can't be read: %s", path, strerror(error));
+  return begin == BEGIN_BYTES ? SPTRSM_OK : in_the_way(path);
 }
 
 /* ---- writing ---- */
@@ -156,7 +159,9 @@ sptrsm_status spti_io_journal_create(spti_io_journal *j, const char *path) {
   j->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (j->fd < 0 && errno != ELOOP) return failed(j);
   if (j->fd >= 0) SPTI_IO_TRY(lock_alone(j));
-  if (j->fd < 0 || begin_of(j->fd) < 0) return in_the_way(path);
+  const int begin = j->fd >= 0 ? begin_of(j->fd) : FOREIGN;
+  if (begin == UNREADABLE) return failed(j);
+  if (begin == FOREIGN) return in_the_way(path);
   if (ftruncate(j->fd, 0) == 0) return SPTRSM_OK;
   sptrsm_status status = failed(j);
   unlink(path);
