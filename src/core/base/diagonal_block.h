@@ -27,7 +27,7 @@ static inline bool spti_parts_are_finite(double complex x) { return isfinite(cre
 /* Eliminates [[a, u], [s, d]] in the type T, whose real type is R, with the pivot that the solve takes (core/matrix/arithmetic.tmpl.h):
  * a if |a d| > |u s|, else s. False where the second pivot is no larger than the rounding errors of the type, or where it, the factor or
  * |re| + |im| of the first pivot overflows. */
-#define SPTI_DEFINE_BLOCK_IS_REGULAR(T, R, name, epsilon, least)                                                                           \
+#define SPTI_DEFINE_BLOCK_IS_REGULAR(T, R, name, epsilon, half_of_least)                                                                   \
   static inline R name##_size(T x) { return (R)(fabs(creal(x)) + fabs(cimag(x))); }                                                        \
   static inline bool name(T a, T u, T s, T d) {                                                                                            \
     const bool swap = !(name##_size(a) / name##_size(u) > name##_size(s) / name##_size(d));                                                \
@@ -35,12 +35,12 @@ static inline bool spti_parts_are_finite(double complex x) { return isfinite(cre
     const T factor = r / p, product = factor * q, pivot = t - product;                                                                     \
     const double lost = (epsilon) * (spti_half_size(t) + spti_half_size(product));                                                         \
     return isfinite(name##_size(p)) && spti_parts_are_finite(factor) && spti_parts_are_finite(pivot) &&                                    \
-           spti_half_size(pivot) > fmax(lost, (least) / 2);                                                                                \
+           spti_half_size(pivot) > fmax(lost, half_of_least);                                                                              \
   }
-SPTI_DEFINE_BLOCK_IS_REGULAR(float, float, spti_block_is_regular_f32, FLT_EPSILON, (double)FLT_TRUE_MIN)
-SPTI_DEFINE_BLOCK_IS_REGULAR(double, double, spti_block_is_regular_f64, DBL_EPSILON, DBL_TRUE_MIN)
-SPTI_DEFINE_BLOCK_IS_REGULAR(float complex, float, spti_block_is_regular_c64, FLT_EPSILON, (double)FLT_TRUE_MIN)
-SPTI_DEFINE_BLOCK_IS_REGULAR(double complex, double, spti_block_is_regular_c128, DBL_EPSILON, DBL_TRUE_MIN)
+SPTI_DEFINE_BLOCK_IS_REGULAR(float, float, spti_block_is_regular_f32, FLT_EPSILON, (double)FLT_TRUE_MIN / 2)
+SPTI_DEFINE_BLOCK_IS_REGULAR(double, double, spti_block_is_regular_f64, DBL_EPSILON, 0)
+SPTI_DEFINE_BLOCK_IS_REGULAR(float complex, float, spti_block_is_regular_c64, FLT_EPSILON, (double)FLT_TRUE_MIN / 2)
+SPTI_DEFINE_BLOCK_IS_REGULAR(double complex, double, spti_block_is_regular_c128, DBL_EPSILON, 0)
 #undef SPTI_DEFINE_BLOCK_IS_REGULAR
 
 /* The four numbers are of this type. */

@@ -51,12 +51,12 @@ template <typename R> SPTI_DEVICE double half_size(complex_t<R> v) { return half
 /* What core/base/diagonal_block.h asks on the host. */
 template <typename T> SPTI_DEVICE bool is_regular(T a, T u, T s, T d) {
   const bool single = sizeof(real_of<T>) == sizeof(float);
-  const double epsilon = single ? 0x1p-23 : 0x1p-52, least = single ? 0x1p-149 : 0x1p-1074;
+  const double epsilon = single ? 0x1p-23 : 0x1p-52, half_of_least = single ? 0x1p-150 : 0;
   const bool swap = !(magnitude(a) / magnitude(u) > magnitude(s) / magnitude(d));
   const T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   const T factor = quotient(r, p), product = factor * q, pivot = t - product;
   const double kept = half_size(pivot), lost = epsilon * (half_size(t) + half_size(product));
-  return is_finite_number(magnitude(p)) && parts_are_finite(factor) && parts_are_finite(pivot) && kept > lost && kept > least / 2;
+  return is_finite_number(magnitude(p)) && parts_are_finite(factor) && parts_are_finite(pivot) && kept > lost && kept > half_of_least;
 }
 
 SPTI_DEVICE float single_of(double v) { return float(v); }
