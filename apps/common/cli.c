@@ -78,17 +78,22 @@ static void catch_signals(void) {
   handle(SIGXFSZ, SIG_IGN);
 }
 
-/* Where the two limits of CPU time are equal, as `ulimit -t` sets them, the system ends a program by SIGKILL and sends no SIGXCPU before. A
- * timer sends it half a second earlier. */
+/* Where the two limits of CPU time are equal, as `ulimit -t` sets them, the system ends a program by SIGKILL and sends no SIGXCPU before.
+ * So the soft limit comes a second earlier, or more where many processors use it up fast. Where the limit is too short for that, a timer
+ * sends the signal half a second earlier. */
 static void watch_cpu_time(void) {
-  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
+  const rlim_t spare = 1 + (rlim_t)sysconf(_SC_NPROCESSORS_ONLN) / 32;
   struct rlimit limit;
-  timer_t timer;
-  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY || limit.rlim_max == 0 || limit.rlim_cur != limit.rlim_max)
-    return;
-  if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0) return;
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur != limit.rlim_max) return;
+  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max == 0) return;
+  if (limit.rlim_max > 2 * spare) {
+    limit.rlim_cur = limit.rlim_max - spare;
+    if (setrlimit(RLIMIT_CPU, &limit) == 0) return;
+  }
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
   const struct itimerspec when = {.it_value = {.tv_sec = (time_t)limit.rlim_max - 1, .tv_nsec = 500000000}};
-  timer_settime(timer, TIMER_ABSTIME, &when, NULL);
+  timer_t timer;
+  if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0) timer_settime(timer, TIMER_ABSTIME, &when, NULL);
 }
 
 /* ---- crashes inside HDF5 while it writes; it reads in a process of its own ---- */

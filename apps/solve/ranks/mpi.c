@@ -167,8 +167,9 @@ static int64_t next_of(int counter) {
   return number;
 }
 
-/* Where several ranks fail, one of them tells why: rank 0 has told at once, and the others give it time to fail, too, before the first of
- * them tells. A rank that does not tell lets the one that does end the run; MPICH ends it without passing on what was said just before. */
+/* Where several ranks fail, one of them prints why. Rank 0 has printed its error already. The others wait 0.3 s, since rank 0 may fail,
+ * too; then the first of them prints. Those that print nothing wait a second, so that the one that did ends the run, and that one waits
+ * for MPICH, which would end the run without passing on what was just printed. */
 static void fail(int code) {
   bool tells = true;
   if (job.own > 0) {

@@ -25,8 +25,8 @@ static inline double spti_half_size(double complex x) { return fabs(creal(x)) / 
 static inline bool spti_parts_are_finite(double complex x) { return isfinite(creal(x)) && isfinite(cimag(x)); }
 
 /* Eliminates [[a, u], [s, d]] in the type T, whose real type is R, with the pivot that the solve takes (core/matrix/arithmetic.tmpl.h):
- * a if |a d| > |u s|, else s. False where the second pivot is no larger than the rounding errors of the type, or where it, the factor or
- * |re| + |im| of the first pivot overflows. */
+ * a if |a d| > |u s|, else s. False where the second pivot is no larger than the rounding errors of the type, or where the factor
+ * overflows, or |re| + |im| of a pivot or of the entry that the first one divides: devices add these parts. */
 #define SPTI_DEFINE_BLOCK_IS_REGULAR(T, R, name, epsilon, half_of_least)                                                                   \
   static inline R name##_size(T x) { return (R)(fabs(creal(x)) + fabs(cimag(x))); }                                                        \
   static inline bool name(T a, T u, T s, T d) {                                                                                            \
@@ -34,7 +34,7 @@ static inline bool spti_parts_are_finite(double complex x) { return isfinite(cre
     const T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;                                                        \
     const T factor = r / p, product = factor * q, pivot = t - product;                                                                     \
     const double lost = (epsilon) * (spti_half_size(t) + spti_half_size(product));                                                         \
-    return isfinite(name##_size(p)) && spti_parts_are_finite(factor) && spti_parts_are_finite(pivot) &&                                    \
+    return isfinite(name##_size(p)) && isfinite(name##_size(r)) && spti_parts_are_finite(factor) && isfinite(name##_size(pivot)) &&        \
            spti_half_size(pivot) > fmax(lost, half_of_least);                                                                              \
   }
 SPTI_DEFINE_BLOCK_IS_REGULAR(float, float, spti_block_is_regular_f32, FLT_EPSILON, (double)FLT_TRUE_MIN / 2)

@@ -168,9 +168,12 @@ sptrsm_status spti_D_check(const void *val, const void *sub, bool hermitian, int
   int32_t i;
   SPTI_TRY(spti_D_fault(&i, &(spti_D_values){.val = val, .sub = sub, .val_step = 1, .sub_step = 1, .hermitian = hermitian}, n, dtype));
   if (i < 0) return SPTRSM_OK;
-  if (sub && spti_value_at(sub, i, dtype) != 0)
-    return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular or not finite%s", i, i + 1,
-                     spti_is_single(dtype) ? " in single precision; double precision holds more" : "");
+  if (sub && spti_value_at(sub, i, dtype) != 0) {
+    const double complex s = spti_value_at(sub, i, dtype), a = spti_value_at(val, i, dtype), d = spti_value_at(val, i + 1, dtype);
+    const bool in_double = spti_block_is_regular(a, hermitian ? conj(s) : s, s, d, spti_is_complex(dtype) ? SPTRSM_C128 : SPTRSM_F64);
+    return spti_fail(SPTRSM_ERR_SINGULAR, "D: the 2x2 block of rows %d and %d is singular, or not finite, or its elimination overflows%s",
+                     i, i + 1, in_double ? " in single precision, though not in double" : "");
+  }
   return spti_fail(SPTRSM_ERR_SINGULAR, "D[%d] is %s", i, spti_value_at(val, i, dtype) == 0 ? "zero" : "not finite");
 }
 

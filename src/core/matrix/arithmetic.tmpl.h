@@ -28,8 +28,8 @@ static inline R NAME(size)(T x) {
 /* Solves with the 2x2 block [[a, u], [s, d]] of two rows w0 and w1, whose values lie `step` apart; u is s, or its conjugate if the block is
  * Hermitian. Elimination with the first pivot a if |a d| > |u s|, else s: what is subtracted for the second pivot is then no larger than
  * the entry that it is subtracted from, so the relative backward error of every entry is small. Quotients are compared, since products
- * may overflow or vanish; where both quotients overflow, s is taken. core/base/diagonal_block.h refuses blocks whose factor r / p or
- * second pivot overflows or vanishes. */
+ * may overflow or vanish; where both quotients overflow, s is taken. core/base/diagonal_block.h refuses blocks whose factor r / p
+ * overflows, or whose second pivot overflows or is lost in rounding. */
 static inline void NAME(solve_2x2)(T *w0, T *w1, int32_t width, int64_t step, T a, T below, T d, bool hermitian, spti_op op) {
   const T above = hermitian ? CONJ(below) : below;
   T u = op.transpose ? below : above, s = op.transpose ? above : below;

@@ -33,7 +33,7 @@ struct sptrsm_matrix {
   atomic_int references;
   sptrsm_context *context;
   sptrsm_sparse T;            /* the caller's description; the arrays are in `storage` */
-  sptrsm_copy_mode mode;      /* that sptrsm_matrix_create was told; a clone owns all that it does not borrow */
+  sptrsm_copy_mode mode;      /* as given to sptrsm_matrix_create; not set in a clone */
   int64_t nnz;                /* entries in the storages */
   int64_t caller_nnz;         /* entries in the caller's arrays: more where stored unit diagonals were dropped */
   bool diagonal_stored;       /* true: in every line; false: in none */

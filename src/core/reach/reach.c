@@ -284,7 +284,7 @@ static sptrsm_status cut(sptrsm_reach *reach) {
   part->D_hermitian = f->D_hermitian;
   part->perm_row = reach->perm[ROW_SIDE];
   part->perm_col = reach->perm[COL_SIDE];
-  part->col_convention = SPTRSM_SCATTER; /* of rows it is GATHER, which sptrsm_factors_init has left */
+  part->col_convention = SPTRSM_SCATTER; /* row_convention stays SPTRSM_GATHER, the default */
   part->scale_row = reach->scale[ROW_SIDE];
   part->scale_col = reach->scale[COL_SIDE];
   part->row_op = f->row_op;

@@ -259,8 +259,7 @@ static sptrsm_status cause_of_death(outcome o, int ended_by, const spti_io_child
     return sptrsm_error_set(SPTRSM_ERR_IO, "%s: reading crashed inside HDF5 (signal %d, %s): %s", where, number, strsignal(number), advice);
   if (ended_by != 0) snprintf(by, sizeof by, " (signal %d)", ended_by);
   return sptrsm_error_set(SPTRSM_ERR_IO,
-                          "%s: the process that read it was ended%s: by hand, at a limit of CPU time, or for lack of memory? try again",
-                          where, by);
+                          "%s: the process that read it was ended%s: by hand, at a limit of CPU time, or for lack of memory?", where, by);
 }
 
 static sptrsm_status give_up(spti_io_child *child, outcome o, double most, const char *where) {

@@ -94,21 +94,20 @@ Test(direct_refusals, bad_pairs) {
   refuse(SPTRSM_ERR_SINGULAR, "2x2 block of rows 2 and 3");
 }
 
-/* Blocks at the ends of single precision; all but the last are regular in double precision. Refused: the factor overflows; both quotients
- * of sizes overflow, so that the pivot is another one than in double precision, and its factor overflows; the second pivot overflows; it
- * vanishes, twice; |re| + |im| overflows, so that the pivot is another one, and the second pivot overflows. */
+/* Blocks at the ends of single precision; all but the last are regular in double precision. */
 Test(direct_refusals, pairs_in_single_precision) {
   static const struct {
     double a, s, d, d_im;
     bool good;
-  } pairs[] = {{1e30, 1e-15, 0, 0, false},
-               {3e38, 1e-3, 1e-43, 0, false},
-               {-1, 1.7e19, 3e38, 0, false},
-               {1, 0x1.8p-74, 5 * 0x1p-149, 0, false},
-               {3 * 0x1p-149, 0.000383106f, 3.49117e37f, 0, false},
-               {1e10, 1e30, 2e38, 2e38, false},
+  } pairs[] = {{1e30, 1e-15, 0, 0, false},                          /* the factor overflows */
+               {3e38, 1e-3, 1e-43, 0, false},                       /* so do both quotients, and the factor of the other pivot */
+               {-1, 1.7e19, 3e38, 0, false},                        /* the second pivot overflows */
+               {1, 0x1.8p-74, 5 * 0x1p-149, 0, false},              /* it vanishes */
+               {3 * 0x1p-149, 0.000383106f, 3.49117e37f, 0, false}, /* likewise */
+               {1e10, 1e30, 2e38, 2e38, false},                     /* |re| + |im| overflows: another pivot, which is too large */
+               {1, 1e10, 2.5e38, 2.5e38, false},                    /* |re| + |im| of the second pivot overflows */
                {2e38, 1.5e38, 3e38, 0, true},
-               {1, 1e10, 2.5e38, 2.5e38, true},
+               {1, 1e10, 1e38, 1e38, true},
                {3, 1, 1.0 / 3, 0, false}};
   const size_t count = sizeof pairs / sizeof *pairs;
   for (size_t i = 0; i < count; i++) {

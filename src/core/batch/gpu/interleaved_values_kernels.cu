@@ -56,7 +56,8 @@ template <typename T> SPTI_DEVICE bool is_regular(T a, T u, T s, T d) {
   const T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
   const T factor = quotient(r, p), product = factor * q, pivot = t - product;
   const double kept = half_size(pivot), lost = epsilon * (half_size(t) + half_size(product));
-  return is_finite_number(magnitude(p)) && parts_are_finite(factor) && parts_are_finite(pivot) && kept > lost && kept > half_of_least;
+  const bool fits = is_finite_number(magnitude(p)) && is_finite_number(magnitude(r)) && is_finite_number(magnitude(pivot));
+  return fits && parts_are_finite(factor) && kept > lost && kept > half_of_least;
 }
 
 SPTI_DEVICE float single_of(double v) { return float(v); }
