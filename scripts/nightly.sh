@@ -224,6 +224,7 @@ bare_debian() {
   need debootstrap debootstrap
   install_missing
   debootstrap --variant=minbase bookworm "$1" >build/debootstrap.log 2>&1 || { tail build/debootstrap.log; return 1; }
+  echo "127.0.0.1 localhost $(hostname)" >"$1/etc/hosts" # as an installed system has it; Open MPI asks the network without it
   git clone -q . "$1/sptrsm" || return 1
   for root in "${@:2}"; do cp -a "$1/." "$root" || return 1; done
   for root; do mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" || return 1; done
