@@ -267,7 +267,7 @@ test_factor_outputs() {
   missing g.h5
   for blocks in 1 16; do # a full disk
     last="limit of $blocks kB"
-    limited $blocks sptrsm-factor -q grid.mtx -o f.h5 --force >stdout 2>stderr
+    limited -f $blocks sptrsm-factor -q grid.mtx -o f.h5 --force >stdout 2>stderr
     rc=$?
     code 5
     warns "sptrsm-factor: error: f.h5"

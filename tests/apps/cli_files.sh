@@ -244,12 +244,12 @@ test_disk() {
   cp x.h5 old
   for blocks in 1 16 200; do # stderr has this limit too
     last="limit of $blocks kB"
-    limited $blocks sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force >stdout 2>stderr
+    limited -f $blocks sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force >stdout 2>stderr
     rc=$?
     code 5
     warns "sptrsm-solve: error: x.h5"
     same x.h5 old
-    limited $blocks sptrsm-gen -q banded 20000 2 -o g.h5 >stdout 2>stderr
+    limited -f $blocks sptrsm-gen -q banded 20000 2 -o g.h5 >stdout 2>stderr
     rc=$?
     code 5
     missing g.h5
@@ -268,7 +268,7 @@ test_reports() {
     rm -f report
     [ -z "$content" ] || echo "$content" >report
     last="a limit of $limit KiB"
-    limited $limit sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --verify --compress 9 --force --json report >stdout 2>stderr
+    limited -f $limit sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --verify --compress 9 --force --json report >stdout 2>stderr
     rc=$?
     code 5
     warns "report: can't write: File too large"
@@ -329,8 +329,7 @@ test_signals_cpu() {
   system dense 500 --nrhs 8000
   echo precious >x.h5
   cp x.h5 old
-  seconds() { (ulimit -t "$1"; shift; exec "$@"); }
-  run seconds 1 sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --compress 9
+  run limited -t 1 sptrsm-solve s.h5 s_rhs.h5 -o x.h5 --force --compress 9
   code 152
   warns "sptrsm-solve: the limit of CPU time is reached"
   no_parts

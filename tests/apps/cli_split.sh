@@ -135,14 +135,14 @@ test_split_bad() {
   system banded 8000 2 --nrhs 40 --order F
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --force
   code 0
-  run limited 600 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --split-files=2 --stream=2
+  run limited -f 600 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --split-files=2 --stream=2
   code 5
   warns "x.h5.piece-"
   exists x.h5.part
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --resume
   code 0
   cp x.h5 before
-  run limited 600 sptrsm-solve --merge x.h5
+  run limited -f 600 sptrsm-solve --merge x.h5
   code 5
   warns "x.h5: "
   same x.h5 before

@@ -226,7 +226,7 @@ test_stream_resume() {
   killed_stream
   cp x.h5.part part && cp x.h5.part.journal journal
   # What can't be written or opened is no fault of the partial solution.
-  run limited 1 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --method serial --verify --stream=2 --resume
+  run limited -f 1 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --method serial --verify --stream=2 --resume
   code 5
   warns "x.h5.part: can't be written: File too large"
   same x.h5.part.journal journal
@@ -321,9 +321,8 @@ test_stream_files() {
     same $name s_rhs.h5
     rm $name
   done
-  few() { (ulimit -n "$1"; shift; exec "$@"); }
   for files in {4..99}; do # what can't be opened is not in the way
-    run few $files sptrsm-solve --device cpu s.h5 s_rhs.h5 -o few.h5 --force --stream
+    run limited -n $files sptrsm-solve --device cpu s.h5 s_rhs.h5 -o few.h5 --force --stream
     check; ! grep -q "in the way" stderr || fail "a wrong reason with $files files"
     [ $rc != 0 ] || break
   done
@@ -433,7 +432,7 @@ test_stream_disk() {
   cp x.h5 old
   for blocks in 1 16 200 1000; do # stderr has this limit too
     last="limit of $blocks kB"
-    limited $blocks sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 >stdout 2>stderr
+    limited -f $blocks sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 >stdout 2>stderr
     rc=$?
     code 5
     warns "sptrsm-solve: error: x.h5"
@@ -441,7 +440,7 @@ test_stream_disk() {
     no_parts
   done
   last="through HDF5"
-  limited 1000 sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 --checksum >stdout 2>stderr
+  limited -f 1000 sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --force --stream=8 --checksum >stdout 2>stderr
   rc=$?
   code 5
   same x.h5 old

@@ -27,9 +27,9 @@ background() {
   pid=$!
   set +m
 }
-# limited BLOCKS COMMAND...: the command, whose files may have this many kB. In a build for coverage gcov's own files would be cut off, too,
-# and with them all counts so far, so those of this run go elsewhere.
-limited() { (ulimit -f "$1"; shift; GCOV_PREFIX=$work/gcov exec "$@"); }
+# limited OPTION VALUE COMMAND...: the command with a limit of ulimit, e.g. -f and the kB that its files may have. In a build for coverage gcov's
+# own files would be cut off, too, and with them all counts so far, so those of this run go elsewhere.
+limited() { (ulimit "$1" "$2"; shift 2; GCOV_PREFIX=$work/gcov exec "$@"); }
 # ended: waits for the end of the program in the background and keeps its exit code
 ended() { wait $pid 2>/dev/null; rc=$?; }
 # until_true COMMAND...: runs the command every hundredth of a second until it succeeds. Fails when the program in the background ends
