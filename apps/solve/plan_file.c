@@ -36,14 +36,13 @@ int plan_map(solver_request *r, const char *path) {
   struct stat s;
   void *memory = MAP_FAILED;
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for a writer */
-  const bool is_there = file >= 0 && fstat(file, &s) == 0, is_plain = is_there && S_ISREG(s.st_mode);
-  if (is_plain && s.st_size > 0) memory = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
+  const bool is_there = file >= 0 && fstat(file, &s) == 0, is_plain = is_there && S_ISREG(s.st_mode), is_empty = is_plain && s.st_size == 0;
+  if (is_plain && !is_empty) memory = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0);
   const int error = errno;
   if (file >= 0) close(file);
   if (memory == MAP_FAILED) {
-    const char *fault = !is_there ? strerror(error) : !is_plain ? "is not a regular file" : s.st_size == 0 ? "is empty" : strerror(error);
-    cli_error("--plan: %s: %s", path, fault);
-    return is_plain && s.st_size == 0 ? CLI_INPUT : CLI_IO;
+    cli_error("--plan: %s: %s", path, is_empty ? "is empty" : is_there && !is_plain ? "is not a regular file" : strerror(error));
+    return is_empty ? CLI_INPUT : CLI_IO;
   }
   r->plan = memory;
   r->plan_bytes = (size_t)s.st_size;
