@@ -73,18 +73,19 @@ template <typename R> SPTI_DEVICE complex_t<R> times_alpha(const double *alpha, 
  *            cases, which are off by one ulp. Near the ends of the range it divides.
  *   f32      multiplies by the reciprocal in f64.
  *   complex  Smith's formula, which avoids overflow and underflow of intermediate results: with |re| >= |im| and r = im / re,
- *            (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r); otherwise the same with re and im exchanged.
+ *            (a + bi) / t = ((a + b r) + (b - a r) i) / (re + im r); otherwise the same with re and im exchanged. The denominator
+ *            re + im r is a double for both types, and its half where it could overflow.
  *
  * quick(a) divides without checking the range, for code where a branch costs too much. If quick_holds(a), it returns what divide(a)
  * returns except perhaps for the sign of a zero; if divides_quickly(a), it returns exactly what divide(a) returns. */
 template <typename T> struct divisor;
 template <> struct divisor<float> {
   double reciprocal;
-  SPTI_DEVICE void set(float t) { reciprocal = 1 / double(t); }
+  SPTI_DEVICE void set(double t) { reciprocal = 1 / t; }
   SPTI_DEVICE float quick(float a) const { return float(double(a) * reciprocal); }
   SPTI_DEVICE bool quick_holds(float) const { return true; }
   SPTI_DEVICE bool divides_quickly(float) const { return true; }
-  SPTI_DEVICE float divide(float a) const { return quick(a); }
+  SPTI_DEVICE float divide(float a, bool = false) const { return quick(a); }
 };
 template <> struct divisor<double> {
   double t, reciprocal, rest;
@@ -102,16 +103,22 @@ template <> struct divisor<double> {
   /* Far from both ends of the range, nonzero, finite? It looks at the exponent only, since it is in the critical path. */
   static SPTI_DEVICE bool is_ordinary(double v) { return (uint32_t(double_bits(v) >> 52) & 0x7ff) - 193 < 1661; }
   SPTI_DEVICE bool divides_quickly(double a) const { return is_ordinary(quick(a)) & is_ordinary(a) & is_ordinary(reciprocal); }
-  SPTI_DEVICE double divide(double a) const { return divides_quickly(a) ? quick(a) : a / t; }
+  /* by_twice: the divisor is 2 t, which no double holds; t is then so large that the quotient isn't taken quickly. */
+  SPTI_DEVICE double divide(double a, bool by_twice = false) const {
+    return divides_quickly(a) ? quick(a) : (by_twice ? a / 2 : a) / t;
+  }
 };
 template <typename R> struct divisor<complex_t<R>> {
   R ratio;
   divisor<R> denominator;
-  bool mirrored;
+  bool mirrored, halved;
   SPTI_DEVICE void set(complex_t<R> t) {
-    mirrored = !((t.re < 0 ? -t.re : t.re) >= (t.im < 0 ? -t.im : t.im));
+    mirrored = !(magnitude(t.re) >= magnitude(t.im));
     ratio = mirrored ? t.re / t.im : t.im / t.re;
-    denominator.set(mirrored ? t.im + t.re * ratio : t.re + t.im * ratio);
+    double large = mirrored ? t.im : t.re, small = mirrored ? t.re : t.im;
+    halved = magnitude(large) > 0x1p1022;
+    if (halved) large /= 2, small /= 2;
+    denominator.set(large + small * double(ratio));
   }
   SPTI_DEVICE complex_t<R> numerator(complex_t<R> a) const {
     if (mirrored) return {a.re * ratio + a.im, a.im * ratio - a.re};
@@ -131,7 +138,7 @@ template <typename R> struct divisor<complex_t<R>> {
   }
   SPTI_DEVICE complex_t<R> divide(complex_t<R> a) const {
     const complex_t<R> b = numerator(a);
-    return {denominator.divide(b.re), denominator.divide(b.im)};
+    return {denominator.divide(b.re, halved), denominator.divide(b.im, halved)};
   }
 };
 

@@ -145,6 +145,25 @@ template <typename R> static void complex_range(uint64_t seed, int exponents, in
 Test(simt_scalar, c128) { complex_range<double>(4, 900, 40); }
 Test(simt_scalar, c64) { complex_range<float>(5, 60, 12); }
 
+/* Divisors whose |re| + |im| is above the largest number of the type, and some that are just below it. */
+template <typename R> static void complex_divisors_at_the_end(uint64_t seed) {
+  numbers random(seed);
+  const R most = std::numeric_limits<R>::max();
+  const auto sign = [&] { return random.below(2) ? 1 : -1; };
+  for (int i = 0; i < 100000; i++) {
+    const complex_t<R> t = {R(sign() * most * random.between(0.25, 1)), R(sign() * most * random.between(0, 1))};
+    const complex_t<R> divisor_of_it = i % 2 ? t : complex_t<R>{t.im, t.re};
+    const R scale = R(i % 3 ? most / 2 : most * 1e-30);
+    const complex_t<R> a = {R(scale * random.between(-1, 1)), R(scale * random.between(-1, 1))}, q = quotient(a, divisor_of_it);
+    const wide exact = wide_quotient(a, divisor_of_it), error = wide(q.re, q.im) - exact;
+    cr_assert(std::abs(error) <= 8 * (std::numeric_limits<R>::epsilon() / 2) * std::abs(exact), "(%a + %ai) / (%a + %ai) = %a + %ai",
+              double(a.re), double(a.im), double(divisor_of_it.re), double(divisor_of_it.im), double(q.re), double(q.im));
+  }
+}
+
+Test(simt_scalar, c128_divisors_at_the_end) { complex_divisors_at_the_end<double>(6); }
+Test(simt_scalar, c64_divisors_at_the_end) { complex_divisors_at_the_end<float>(7); }
+
 Test(simt_scalar, complex_axes_and_not_finite) {
   const double inf = INFINITY;
   for (const double d : {2.0, -2.0, 1e300, 1e-300}) {
