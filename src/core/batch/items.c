@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/base/diagonal_block.h"
+
 #define SPTI_TEMPLATE "core/batch/items.tmpl.h"
 #include "core/base/for_each_dtype.h"
 

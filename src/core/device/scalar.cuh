@@ -17,6 +17,7 @@ template <typename R> SPTI_DEVICE complex_t<R> operator-(complex_t<R> a) { retur
 template <typename R> SPTI_DEVICE complex_t<R> operator*(complex_t<R> a, complex_t<R> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
+template <typename R> SPTI_DEVICE complex_t<R> operator*(R a, complex_t<R> b) { return {a * b.re, a * b.im}; }
 
 SPTI_DEVICE float conj_if(bool, float a) { return a; }
 SPTI_DEVICE double conj_if(bool, double a) { return a; }
@@ -104,9 +105,7 @@ template <> struct divisor<double> {
   static SPTI_DEVICE bool is_ordinary(double v) { return (uint32_t(double_bits(v) >> 52) & 0x7ff) - 193 < 1661; }
   SPTI_DEVICE bool divides_quickly(double a) const { return is_ordinary(quick(a)) & is_ordinary(a) & is_ordinary(reciprocal); }
   /* by_twice: the divisor is 2 t, which no double holds; t is then so large that the quotient isn't taken quickly. */
-  SPTI_DEVICE double divide(double a, bool by_twice = false) const {
-    return divides_quickly(a) ? quick(a) : (by_twice ? a / 2 : a) / t;
-  }
+  SPTI_DEVICE double divide(double a, bool by_twice = false) const { return divides_quickly(a) ? quick(a) : (by_twice ? a / 2 : a) / t; }
 };
 template <typename R> struct divisor<complex_t<R>> {
   R ratio;

@@ -25,22 +25,17 @@ static inline R NAME(size)(T x) {
   return (re < 0 ? -re : re) + (im < 0 ? -im : im);
 }
 
-/* Solves with the 2x2 block [[a, u], [s, d]] of two rows w0 and w1, whose values lie `step` apart; u is s, or its conjugate if the block is
- * Hermitian. Elimination with the first pivot a if |a d| > |u s|, else s: what is subtracted for the second pivot is then no larger than
- * the entry that it is subtracted from, so the relative backward error of every entry is small. Quotients are compared, since products
- * may overflow or vanish; where both quotients overflow, s is taken. core/base/diagonal_block.h refuses blocks whose factor r / p
- * overflows, or whose second pivot overflows or is lost in rounding. */
+/* Solves with the 2x2 block [[a, above], [below, d]] of two rows w0 and w1, whose values lie `step` apart; `above` is `below`, or its
+ * conjugate if the block is Hermitian. */
 static inline void NAME(solve_2x2)(T *w0, T *w1, int32_t width, int64_t step, T a, T below, T d, bool hermitian, spti_op op) {
   const T above = hermitian ? CONJ(below) : below;
   T u = op.transpose ? below : above, s = op.transpose ? above : below;
   if (op.conj) a = CONJ(a), u = CONJ(u), s = CONJ(s), d = CONJ(d);
-  const bool swap = !(NAME(size)(a) / NAME(size)(u) > NAME(size)(s) / NAME(size)(d));
-  const T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  const T factor = r / p, pivot = t - factor * q;
+  const NAME(spti_diagonal_pair) b = NAME(spti_diagonal_pair_make)(a, u, s, d);
   for (int64_t k = 0; k < width * step; k += step) {
-    const T b0 = swap ? w1[k] : w0[k], b1 = swap ? w0[k] : w1[k];
-    const T x1 = (b1 - factor * b0) / pivot;
-    w0[k] = (b0 - q * x1) / p;
+    const T b0 = b.swap ? w1[k] : w0[k], b1 = b.swap ? w0[k] : w1[k];
+    const T x1 = (b1 - NAME(spti_diagonal_pair_eliminated)(&b, b0)) / b.pivot;
+    w0[k] = (b0 - b.q * x1) / b.p;
     w1[k] = x1;
   }
 }

@@ -8,6 +8,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/base/diagonal_block.h"
 #include "core/base/dtype.h"
 
 enum {

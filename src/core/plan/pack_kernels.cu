@@ -106,10 +106,10 @@ template <typename T> SPTI_KERNEL(PACK_THREADS) diagonal_kernel(diagonal_job job
   else {
     const diagonal_pair<T> D(load_const((const T *)a.D + i), load_const((const T *)a.D + i + 1), s,
                              {a.transpose != 0, a.conj != 0, a.hermitian != 0});
-    T x[2];
-    D.solve(x, load(w), load(w + a.ld));
-    store(w, x[0]);
-    store(w + a.ld, x[1]);
+    T x0 = load(w), x1 = load(w + a.ld);
+    D.solve(x0, x1);
+    store(w, x0);
+    store(w + a.ld, x1);
   }
 }
 

@@ -288,6 +288,29 @@ Test(direct, pairs_of_any_scale) {
   }
 }
 
+/* Pairs in which the quotient of two entries is subnormal, or below the smallest subnormal number, while its product with a right-hand side
+ * is not small. Exponents of f64; those of f32 and c64 are an eighth. */
+Test(direct, pairs_whose_quotients_vanish) {
+  static const struct {
+    double entries[3], right[2];
+    int entry_exponents[3], right_exponents[2];
+  } cases[] = {
+      {{3, 5, 7}, {11, 0}, {704, -360, -96}, {896, 0}},      {{3, 5, 7}, {11, 13}, {704, -400, -96}, {896, -296}},
+      {{3, 5, 7}, {11, 0}, {704, -600, -200}, {896, 0}},     {{5, 3, 7}, {0, 11}, {-360, 704, -96}, {0, 896}},
+      {{5, 3, -7}, {0, 11}, {-600, 504, 96}, {0, 696}},      {{7, 5, 3}, {0, 11}, {-96, -360, 704}, {0, 896}},
+      {{-7, 5, 3}, {13, 11}, {-96, -400, 704}, {-296, 896}},
+  };
+  for (int t = 0; t < 4; t++)
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+      for (int op = 0; op < 3; op++) {
+        const int part = is_single((sptrsm_dtype)t) ? 8 : 1;
+        double entries[3], right[2];
+        for (int i = 0; i < 3; i++) entries[i] = ldexp(cases[c].entries[i], cases[c].entry_exponents[i] / part);
+        for (int i = 0; i < 2; i++) right[i] = ldexp(cases[c].right[i], cases[c].right_exponents[i] / part);
+        solve_pair(entries, right, 0, (sptrsm_dtype)t, (sptrsm_op)op);
+      }
+}
+
 /* ---- many rows: L = U = I leaves x = C Q P R b, exact with scales that are powers of two ---- */
 
 enum { MANY = 1000, WIDE = 45 };

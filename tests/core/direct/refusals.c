@@ -99,13 +99,14 @@ Test(direct_refusals, pairs_in_single_precision) {
   static const struct {
     double a, s, d, d_im;
     bool good;
-  } pairs[] = {{1e30, 1e-15, 0, 0, false},                          /* the factor overflows */
-               {3e38, 1e-3, 1e-43, 0, false},                       /* so do both quotients, and the factor of the other pivot */
-               {-1, 1.7e19, 3e38, 0, false},                        /* the second pivot overflows */
-               {1, 0x1.8p-74, 5 * 0x1p-149, 0, false},              /* it vanishes */
-               {3 * 0x1p-149, 0.000383106f, 3.49117e37f, 0, false}, /* likewise */
-               {1e10, 1e30, 2e38, 2e38, false},                     /* |re| + |im| overflows: another pivot, which is too large */
-               {1, 1e10, 2.5e38, 2.5e38, false},                    /* |re| + |im| of the second pivot overflows */
+  } pairs[] = {{1e30, 1e-15, 0, 0, false},                             /* the factor overflows */
+               {3e38, 1e-3, 1e-43, 0, false},                          /* so do both quotients, and the factor of the other pivot */
+               {-1, 1.7e19, 3e38, 0, false},                           /* the second pivot overflows */
+               {1, 0x1.8p-74, 5 * 0x1p-149, 0, false},                 /* it vanishes */
+               {3 * 0x1p-149, 0.000383106f, 3.49117e37f, 0, true},     /* the factor is subnormal, and loses no digits */
+               {3 * 0x1p-149, 0.000383099396f, 3.49117e37f, 0, false}, /* so is this one, and the second pivot vanishes */
+               {1e10, 1e30, 2e38, 2e38, false},                        /* |re| + |im| overflows: another pivot, which is too large */
+               {1, 1e10, 2.5e38, 2.5e38, false},                       /* |re| + |im| of the second pivot overflows */
                {2e38, 1.5e38, 3e38, 0, true},
                {1, 1e10, 1e38, 1e38, true},
                {3, 1, 1.0 / 3, 0, false}};

@@ -10,6 +10,7 @@
 #include "core/batch/gpu/interleaved_kernels.h"
 
 #include "core/batch/gpu/item_blocks.cuh"
+#include "core/device/diagonal_pair.cuh"
 
 namespace spti {
 
@@ -211,42 +212,23 @@ template <typename T, int C, bool Shared> SPTI_DEVICE void solve_triangle(const 
 
 /* ---- D ---- */
 
-/* [d0 u; l d1] [x0; x1] = [b0; b1] as in core/plan/pack_kernels.cu. */
-template <typename T> struct pair_solver {
-  T p, q, factor, pivot;
-  bool swap;
-  SPTI_DEVICE pair_solver(T d0, T l, T u, T d1) {
-    swap = !(magnitude(d0) / magnitude(u) > magnitude(l) / magnitude(d1));
-    p = swap ? l : d0;
-    q = swap ? d1 : u;
-    factor = quotient(swap ? d0 : l, p);
-    pivot = (swap ? u : d1) - factor * q;
-  }
-  SPTI_DEVICE void solve(T &x0, T &x1) const {
-    const T b0 = swap ? x1 : x0, b1 = swap ? x0 : x1;
-    x1 = quotient(b1 - factor * b0, pivot);
-    x0 = quotient(b0 - q * x1, p);
-  }
-};
-
 template <typename T, bool Shared> SPTI_DEVICE void apply_diagonal(const solve_args &a, const stage &s, const work_unit<T> &u) {
   const int item = thread_in_block() & ((1 << a.log_group) - 1), step = threads_per_block() >> a.log_group;
-  const bool transpose = s.transpose != 0, hermitian = s.hermitian != 0, conj = s.conj != 0;
+  const diagonal_op op = {s.transpose != 0, s.conj != 0, s.hermitian != 0};
   const int64_t from = ((u.group * a.n) << a.log_group) + item, next = int64_t(1) << (a.log_panel + a.log_group);
   const T *diag = (const T *)s.diag + from, *sub = s.sub ? (const T *)s.sub + from : nullptr;
   for (int i = thread_in_block() >> a.log_group; i < a.n; i += step) {
     if (sub && i > 0 && !is_zero(load_const(sub + (int64_t(i - 1) << a.log_group)))) continue; /* second row of a pair */
     const T below = sub && i + 1 < a.n ? load_const(sub + (int64_t(i) << a.log_group)) : from_reals<T>::make(0, 0);
-    const T d0 = conj_if(conj, load_const(diag + (int64_t(i) << a.log_group)));
+    const T own = load_const(diag + (int64_t(i) << a.log_group));
     T *x = u.x + (int64_t(i) << (a.log_panel + a.log_group)) + item;
     if (is_zero(below)) {
       divisor<T> d;
-      d.set(d0);
+      d.set(conj_if(op.conj, own));
       for (int k = 0; k < 1 << a.log_panel; k++, x += 1 << a.log_group) x_store<Shared>(x, d.divide(x_load<Shared>(x)));
       continue;
     }
-    const T d1 = conj_if(conj, load_const(diag + (int64_t(i + 1) << a.log_group)));
-    const pair_solver<T> pair(d0, conj_if(conj != (hermitian && transpose), below), conj_if(conj != (hermitian && !transpose), below), d1);
+    const diagonal_pair<T> pair(own, load_const(diag + (int64_t(i + 1) << a.log_group)), below, op);
     for (int k = 0; k < 1 << a.log_panel; k++, x += 1 << a.log_group) {
       T x0 = x_load<Shared>(x), x1 = x_load<Shared>(x + next);
       pair.solve(x0, x1);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/batch/gpu/interleaved_kernels.h"
+#include "core/device/diagonal_pair.cuh"
 #include "core/device/usable.cuh"
 
 namespace spti {
@@ -52,12 +53,10 @@ template <typename R> SPTI_DEVICE double half_size(complex_t<R> v) { return half
 template <typename T> SPTI_DEVICE bool is_regular(T a, T u, T s, T d) {
   const bool single = sizeof(real_of<T>) == sizeof(float);
   const double epsilon = single ? 0x1p-23 : 0x1p-52, half_of_least = single ? 0x1p-150 : 0;
-  const bool swap = !(magnitude(a) / magnitude(u) > magnitude(s) / magnitude(d));
-  const T p = swap ? s : a, q = swap ? d : u, r = swap ? a : s, t = swap ? u : d;
-  const T factor = quotient(r, p), product = factor * q, pivot = t - product;
-  const double kept = half_size(pivot), lost = epsilon * (half_size(t) + half_size(product));
-  const bool fits = is_finite_number(magnitude(p)) && is_finite_number(magnitude(r)) && is_finite_number(magnitude(pivot));
-  return fits && parts_are_finite(factor) && kept > lost && kept > half_of_least;
+  const diagonal_pair<T> b(a, u, s, d);
+  const double kept = half_size(b.pivot), lost = epsilon * (half_size(b.t) + half_size(b.eliminated(b.q)));
+  const bool fits = is_finite_number(magnitude(b.p)) && is_finite_number(magnitude(b.r)) && is_finite_number(magnitude(b.pivot));
+  return fits && parts_are_finite(b.factor) && kept > lost && kept > half_of_least;
 }
 
 SPTI_DEVICE float single_of(double v) { return float(v); }

@@ -47,9 +47,9 @@ template <typename T> SPTI_DEVICE T divided_value(const spti_schur_gather_args &
   const int32_t upper = second ? row - 1 : row;
   const T other = solved_value<T>(a.solved, second ? upper : upper + 1, position);
   const diagonal_pair<T> pair(load_const(D + upper), load_const(D + upper + 1), load_const(sub + upper), {false, false, a.hermitian != 0});
-  T x[2];
-  pair.solve(x, second ? other : own, second ? own : other);
-  return x[second];
+  T x0 = second ? other : own, x1 = second ? own : other;
+  pair.solve(x0, x1);
+  return second ? x1 : x0;
 }
 
 /* A thread block for each line. */
