@@ -4,7 +4,7 @@
  * main.c      the program: options, matrices
  * run.h, run.c  one matrix with one library's factors: all solvers, in alternating repetitions
  * table.c     the rows of a run, and the summary of all
- * csr.c       A by rows
+ * csr.c       A by rows, and what others are told of it
  * check.c     the residual of a solution
  * native.c    CHOLMOD, UMFPACK and KLU solve with their own factors
  * cxsparse.c  CXSparse's loops over the triangles of the factor set
@@ -21,10 +21,15 @@
 #include "compare/cudss_library.h"
 #include "factor/factor.h"
 
+/* What solvers with factors of their own are told of A; the numbers are those of MUMPS's SYM. */
+typedef enum { COMPARE_UNSYMMETRIC, COMPARE_POSITIVE, COMPARE_INDEFINITE } compare_symmetry;
+compare_symmetry compare_symmetry_of(const factor_matrix *, const factor_request *);
+
 /* What a solver on the host is made for. */
 typedef struct {
   const factor_matrix *A;
   const factor_request *request;
+  compare_symmetry symmetry;
   const factor_set *set; /* the factors that this library solves with */
   const char *mkl;       /* path of MKL, or NULL */
   int threads;
@@ -37,7 +42,8 @@ typedef struct {
   const char *name;    /* what is timed, for the table */
   const char *library; /* factor_library.name of the factor sets that it is compared on, since it has the same factors; NULL: any */
   int form;            /* bits of the enumeration above, given to `begin` */
-  /* Factorises A, unless the solver uses the factor set. After a failure, too, *self is NULL or to be ended. */
+  /* Factorises A, unless the solver uses the factor set; CLI_SINGULAR after a warning: it can't. After a failure, too, *self is NULL or
+   * to be ended. */
   int (*begin)(void **self, const compare_case *, int form);
   int (*solve)(void *self, const double *B, double *X, int64_t nrhs);
   void (*end)(void *self);
@@ -57,7 +63,8 @@ typedef struct {
 } compare_share;
 int compare_share_columns(compare_columns *solve, void *self, const compare_share *);
 
-/* A by rows from its columns, or of a symmetric A the upper triangle; option: named in messages. To be freed after a failure, too. */
+/* A by rows from its columns, or of a symmetric A the upper triangle with its whole diagonal; option: named in messages. To be freed
+ * after a failure, too. */
 typedef struct {
   int32_t *ptr, *idx;
   double *val;

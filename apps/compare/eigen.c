@@ -1,4 +1,5 @@
-/* eigen.c -- Eigen with its own ordering and factors: SimplicialLDLT where A is symmetric with a positive diagonal, else SparseLU. */
+/* eigen.c -- Eigen with its own ordering and factors: SimplicialLDLT, without pivoting, where A is symmetric and has a positive
+ * diagonal or --ldl was given, else SparseLU. */
 #include "compare/eigen_solvers.h"
 
 #include <stdlib.h>
@@ -23,10 +24,10 @@ static int eigen_begin(void **self, const compare_case *c, int form) {
   if (s == NULL) return factor_no_memory("Eigen");
   *self = s;
   *s = (eigen_state){.n = A->n, .threads = form & COMPARE_SHARED ? c->threads : 1};
-  eigen_matrix m = {.n = A->n, .ptr = A->ptr, .idx = A->idx, .val = A->val, .positive = A->hermitian && A->positive_diagonal};
+  eigen_matrix m = {.n = A->n, .ptr = A->ptr, .idx = A->idx, .val = A->val, .symmetric = c->symmetry != COMPARE_UNSYMMETRIC};
   s->solver = eigen_solver_create(&m);
   if (s->solver) return CLI_OK;
-  cli_error("%s: Eigen has no factors of it", A->where);
+  cli_warning("%s: Eigen has no factors of it", A->where);
   return CLI_SINGULAR;
 }
 

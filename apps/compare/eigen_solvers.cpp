@@ -12,7 +12,7 @@ typedef Eigen::Map<const Eigen::MatrixXd> block;
 
 struct eigen_solver {
   int64_t n = 0;
-  bool positive = false;
+  bool symmetric = false;
   Eigen::SimplicialLDLT<matrix> ldlt;
   Eigen::SparseLU<matrix, Eigen::COLAMDOrdering<int>> lu;
 };
@@ -23,10 +23,10 @@ eigen_solver *eigen_solver_create(const eigen_matrix *m) {
     const matrix A = given(m->n, m->n, m->ptr[m->n], m->ptr, m->idx, m->val);
     s = new eigen_solver;
     s->n = m->n;
-    s->positive = m->positive != 0;
-    if (s->positive) s->ldlt.compute(A);
+    s->symmetric = m->symmetric != 0;
+    if (s->symmetric) s->ldlt.compute(A);
     else s->lu.compute(A);
-    if ((s->positive ? s->ldlt.info() : s->lu.info()) == Eigen::Success) return s;
+    if ((s->symmetric ? s->ldlt.info() : s->lu.info()) == Eigen::Success) return s;
   } catch (const std::bad_alloc &) {}
   delete s;
   return nullptr;
@@ -36,7 +36,7 @@ int eigen_solver_solve(const eigen_solver *s, const double *B, double *X, int64_
   try {
     block from(B, s->n, nrhs);
     Eigen::Map<Eigen::MatrixXd> to(X, s->n, nrhs);
-    if (s->positive) to = s->ldlt.solve(from);
+    if (s->symmetric) to = s->ldlt.solve(from);
     else to = s->lu.solve(from);
     return 1;
   } catch (const std::bad_alloc &) {

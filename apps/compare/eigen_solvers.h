@@ -8,12 +8,12 @@
 extern "C" {
 #endif
 
-/* A square matrix by columns, sorted; positive: it is symmetric and positive definite. */
+/* A square matrix by columns, sorted. */
 typedef struct {
   int64_t n;
   const int64_t *ptr, *idx; /* copied with 32 bits, which are Eigen's default */
   const double *val;
-  int positive;
+  int symmetric;
 } eigen_matrix;
 
 typedef struct eigen_solver eigen_solver;

@@ -18,6 +18,7 @@ static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs
                            "usage: compare_factors A ... [options]        solve phases on the same factors\n"
                            "  --with cholmod|umfpack|klu    only this library\n"
                            "  --ordering O                  as in sptrsm-factor\n"
+                           "  --ldl                         L D L' of symmetric, indefinite A: by CHOLMOD and others\n"
                            "  --nrhs K,K,..., --threads N   default 64 and 2\n"
                            "  --device cpu|cuda             where sptrsm solves; cuda: B and X in device memory\n"
                            "  --methods a,b                 of sptrsm, default auto\n"
@@ -33,6 +34,7 @@ static const char help[] = "compare_factors wathen100.mtx.gz wang4.mtx.gz --nrhs
 enum {
   KEY_WITH = 2000,
   KEY_ORDERING,
+  KEY_LDL,
   KEY_NRHS,
   KEY_THREADS,
   KEY_DEVICE,
@@ -48,6 +50,7 @@ enum {
 static const struct argp_option options[] = {
     {"with", KEY_WITH, "W", 0, "", 0},
     {"ordering", KEY_ORDERING, "O", 0, "", 0},
+    {"ldl", KEY_LDL, NULL, 0, "", 0},
     {"nrhs", KEY_NRHS, "K", 0, "", 0},
     {"threads", KEY_THREADS, "N", 0, "", 0},
     {"device", KEY_DEVICE, "D", 0, "", 0},
@@ -90,6 +93,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   switch (key) {
   case KEY_WITH: s->with = libraries[cli_choice("--with", text, libraries, 3)]; return 0;
   case KEY_ORDERING: s->request.order = (factor_order)cli_choice("--ordering", text, factor_order_names, ORDER_COUNT); return 0;
+  case KEY_LDL: s->request.ldl = true; return 0;
   case KEY_NRHS: parse_widths(s, text); return 0;
   case KEY_THREADS: s->threads = (int)cli_integer("--threads", text, 1, 1024); return 0;
   case KEY_DEVICE: s->place = cli_choice("--device", text, devices, 2) ? SPTRSM_CUDA : SPTRSM_HOST; return 0;
@@ -107,6 +111,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (s->input_count == 0) cli_usage("give a matrix");
     if (s->width_count == 0) cli_usage("--nrhs: give a number of right-hand sides");
+    if (s->request.ldl && s->with && strcmp(s->with, "cholmod") != 0) cli_usage("--ldl is for --with cholmod");
     if (s->cudss && s->place != SPTRSM_CUDA) cli_usage("--cudss works on a GPU; add --device cuda");
     if (s->device_memory && s->place != SPTRSM_CUDA) cli_usage("--device-memory is a limit on a GPU; add --device cuda");
     if (s->method_count == 0) s->methods[s->method_count++] = "auto";
@@ -133,7 +138,8 @@ static int compare(problem_set *p, compare_summary *summaries) {
 static bool fits(const compare_settings *s, const factor_library *l, const factor_matrix *A) {
   if (s->with && strcmp(s->with, l->name) != 0) return false;
   if (!(l->orders >> s->request.order & 1)) return false;
-  return l != &factor_cholmod || (A->hermitian && A->positive_diagonal);
+  const bool cholesky = A->hermitian && (A->positive_diagonal || s->request.ldl);
+  return l == &factor_cholmod ? cholesky : !s->request.ldl;
 }
 
 static int compare_matrix(const compare_settings *s, const char *where, void *stream, sptrsm_context *context, compare_summary *summaries) {

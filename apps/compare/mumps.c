@@ -6,8 +6,8 @@
 
 #include "compare/compare.h"
 
-enum { START = -1, FACTORISE = 4, SOLVE = 3, END = -2 };                   /* JOB */
-enum { WORLD = -987654, UNSYMMETRIC = 0, POSITIVE = 1, ICNTL_REFINE = 9 }; /* ICNTL(10) */
+enum { START = -1, FACTORISE = 4, SOLVE = 3, END = -2 }; /* JOB */
+enum { WORLD = -987654, ICNTL_REFINE = 9 };              /* ICNTL(10) */
 
 typedef struct {
   DMUMPS_STRUC_C id;
@@ -53,16 +53,15 @@ static int64_t take_entries(mumps_state *s, const factor_matrix *A, bool symmetr
 
 static int mumps_begin(void **self, const compare_case *c, int form) {
   (void)form;
-  const bool positive = c->A->hermitian && c->A->positive_diagonal;
   mumps_state *s = calloc(1, sizeof *s);
   if (s == NULL) return factor_no_memory("MUMPS");
   *self = s;
   s->n = c->A->n;
-  int64_t entries = take_entries(s, c->A, positive);
+  int64_t entries = take_entries(s, c->A, c->symmetry != COMPARE_UNSYMMETRIC);
   if (entries < 0) return factor_no_memory("MUMPS");
   s->id.comm_fortran = WORLD;
   s->id.par = 1;
-  s->id.sym = positive ? POSITIVE : UNSYMMETRIC;
+  s->id.sym = (MUMPS_INT)c->symmetry;
   int code = run_job(s, START);
   if (code != CLI_OK) s->id.job = 0;                           /* there is nothing to end */
   for (int i = 0; i < 4; i++) s->id.icntl[i] = i < 3 ? -1 : 0; /* no messages */

@@ -5,9 +5,8 @@
 
 #include "compare/compare.h"
 
-enum { POSITIVE = 2, UNSYMMETRIC = 11 };                                                     /* types of matrices */
-enum { FACTORISE = 12, SOLVE = 33, END = -1 };                                               /* phases */
-enum { OWN_VALUES = 0, ORDERING = 1, RAISED = 9, SCALING = 10, MATCHING = 12, FROM_0 = 34 }; /* places in iparm */
+enum { FACTORISE = 12, SOLVE = 33, END = -1 };                                                                   /* phases */
+enum { OWN_VALUES = 0, ORDERING = 1, RAISED = 9, SCALING = 10, MATCHING = 12, BUNCH_KAUFMAN = 20, FROM_0 = 34 }; /* places in iparm */
 
 typedef void pardiso_function(void *pt[64], const int *maxfct, const int *mnum, const int *type, const int *phase, const int *n,
                               const double *val, const int *ptr, const int *idx, int *perm, const int *nrhs, int iparm[64],
@@ -39,7 +38,8 @@ static void pardiso_end(void *self) {
 
 static int pardiso_begin(void **self, const compare_case *c, int form) {
   (void)form;
-  const bool positive = c->A->hermitian && c->A->positive_diagonal;
+  static const int types[] = {[COMPARE_UNSYMMETRIC] = 11, [COMPARE_POSITIVE] = 2, [COMPARE_INDEFINITE] = -2};
+  const bool symmetric = c->symmetry != COMPARE_UNSYMMETRIC;
   pardiso_state *s = calloc(1, sizeof *s);
   if (s == NULL) return factor_no_memory("PARDISO");
   *self = s;
@@ -54,13 +54,14 @@ static int pardiso_begin(void **self, const compare_case *c, int form) {
   }
   set_threads(c->threads);
   s->n = c->A->n;
-  s->type = positive ? POSITIVE : UNSYMMETRIC;
-  int code = compare_csr_make(&s->A, c->A, positive, "--mkl");
+  s->type = types[c->symmetry];
+  int code = compare_csr_make(&s->A, c->A, symmetric, "--mkl");
   if (code != CLI_OK) return code;
   s->iparm[OWN_VALUES] = 1;
-  s->iparm[ORDERING] = 2;               /* METIS */
-  s->iparm[RAISED] = positive ? 8 : 13; /* small pivots are raised to 10 to the minus this */
-  s->iparm[SCALING] = s->iparm[MATCHING] = positive ? 0 : 1;
+  s->iparm[ORDERING] = 2;                /* METIS */
+  s->iparm[RAISED] = symmetric ? 8 : 13; /* small pivots are raised to 10 to the minus this */
+  s->iparm[SCALING] = s->iparm[MATCHING] = symmetric ? 0 : 1;
+  s->iparm[BUNCH_KAUFMAN] = 1; /* 2 x 2 blocks where A is indefinite */
   s->iparm[FROM_0] = 1;
   s->begun = true;
   return run_phase(s, FACTORISE, NULL, NULL, 1);

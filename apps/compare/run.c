@@ -71,6 +71,7 @@ static int own_begin(solver *v, const problem_set *p, compare_own_kind kind, con
 
 static int native_begin(solver *v, const problem_set *p, const compare_native *native) {
   compare_case c = {.A = p->A, .request = &p->s->request, .set = &p->set, .mkl = p->s->mkl, .threads = p->s->threads};
+  c.symmetry = compare_symmetry_of(p->A, &p->s->request);
   v->kind = NATIVE;
   v->native = native;
   snprintf(v->name, sizeof v->name, "%s", native->name);
@@ -142,7 +143,13 @@ static int compute_errors(solver *v, problem_set *p) {
 
 /* ---- measuring ---- */
 
-/* The other solvers on the host: those of the library that made the factors, and those that take any matrix. */
+/* Solvers of other factors, threads that there are not, and a second CHOLMOD without supernodes, which its L D L' never has. */
+static bool left_out(const compare_native *n, const problem_set *p) {
+  if (n->library && strcmp(n->library, p->library->name) != 0) return true;
+  return (n->form & COMPARE_SHARED && p->s->threads == 1) || (n->form & COMPARE_SIMPLICIAL && p->s->request.ldl);
+}
+
+/* The other solvers on the host: those of the library that made the factors, and those that take any matrix and have factors of it. */
 static int begin_natives(solver *list, int *count, problem_set *p) {
   const compare_native *const tables[] = {compare_suitesparse, compare_cxsparse,
 #ifdef COMPARE_EIGEN
@@ -155,8 +162,14 @@ static int begin_natives(solver *list, int *count, problem_set *p) {
   int code = CLI_OK;
   for (size_t t = 0; t < sizeof tables / sizeof tables[0] && tables[t]; t++)
     for (const compare_native *n = tables[t]; n->name && code == CLI_OK; n++) {
-      bool other = n->library && strcmp(n->library, p->library->name) != 0;
-      if (!other && !(n->form & COMPARE_SHARED && p->s->threads == 1)) code = native_begin(&list[(*count)++], p, n);
+      if (left_out(n, p)) continue;
+      solver *v = &list[(*count)++];
+      code = native_begin(v, p, n);
+      if (code != CLI_SINGULAR) continue;
+      solver_end(v);
+      *v = (solver){0};
+      --*count;
+      code = CLI_OK;
     }
   return code;
 }

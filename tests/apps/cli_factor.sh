@@ -93,6 +93,14 @@ test_factor() {
   fi
 }
 
+# kkt FILE: the Laplacian of a 13 x 11 grid, a constraint on the sum of all and one on the first; neither has a diagonal entry
+kkt() {
+  grid laplace.mtx 4 symmetric
+  awk 'NR == 2 { n = $1; print n + 2, n + 2, $3 + n + 1; next }
+    { print }
+    END { for (j = 1; j <= n; j++) print n + 1, j, 1; print n + 2, 1, 1 }' laplace.mtx >"$1"
+}
+
 # compare_factors: the libraries' own solves and those of the factor sets agree.
 test_factor_compare() {
   need_factor
@@ -117,6 +125,21 @@ test_factor_compare() {
   run compare_factors grid.mtx --nrhs 1,3 --reps 1 --with cholmod --no-native
   code 0
   check; [ "$(grep -c '^  CHOLMOD' stdout)$(grep -c '^  sptrsm' stdout)$(grep -cE '^ [13] right-hand sides?$' stdout)" = 042 ] || fail "expected ours twice, with two numbers of right-hand sides"
+  kkt kkt.mtx # the pivots of constraints are not zero where these come last
+  run compare_factors kkt.mtx lu.mtx --ldl --ordering natural --nrhs 5 --reps 2
+  code 0
+  warns "lu.mtx: left out"
+  check; [ "$(grep -cE "^  (CHOLMOD|CXSparse's loops)(, columns shared)? +[0-9]" stdout)$(grep -c '^  sptrsm' stdout)$(grep -cE '^  (CHOLMOD simp|UMFPACK|KLU)' stdout)" = 420 ] || fail "expected four of the others and two of ours, with the factors of CHOLMOD alone"
+  check; grep -q "L D L' by CHOLMOD" stdout || fail "expected L D L'"
+  check; awk '/order|CHOLMOD.* [0-9]|loops|own factors/ && !/kkt.mtx/ && !($NF <= 1e-14) { exit 1 }' stdout || fail "a residual is large"
+  rejects 2 "--ldl is for --with cholmod" compare_factors kkt.mtx --ldl --with klu
+  if grep -q '^  Eigen' stdout; then # its ordering takes the constraint first, whose pivot is zero
+    market zero.mtx symmetric "4 4 8" "1 1 4" "2 1 1" "3 1 1" "4 1 1" "2 2 4" "3 2 1" "3 3 4" "4 4 0"
+    run compare_factors zero.mtx --ldl --ordering natural --nrhs 5 --reps 1
+    code 0
+    warns "zero.mtx: Eigen has no factors of it"
+    check; [ "$(grep -c '^  Eigen' stdout)$(grep -c '^  sptrsm' stdout)" = 02 ] || fail "expected ours without Eigen"
+  fi
   rejects 2 "--device-memory is a limit on a GPU" compare_factors grid.mtx --device-memory 1G
   rejects 2 "--cudss works on a GPU" compare_factors grid.mtx --cudss none.so
   run compare_factors grid.mtx --mkl none.so
