@@ -47,12 +47,17 @@ typedef struct {
   double *ms, error, residual; /* max |x - x_true|; see compare_residual */
 } solver;
 
-/* How this library stands beside the fastest other solver on the host, over the cases with one number of right-hand sides. */
+/* How this library stands beside the fastest other solver on the host, over the cases with one number of right-hand sides and one layout
+ * of its blocks. */
 typedef struct {
   int cases;
-  bool wrong;               /* a solution was */
   double logarithms, least; /* of the other's time over ours */
   char least_case[160];
+} compare_standing;
+
+typedef struct {
+  bool wrong;                  /* a solution was */
+  compare_standing layouts[2]; /* by sptrsm_layout */
 } compare_summary;
 
 /* Measures all solvers, prints a row for each and adds the case to the summary. */

@@ -19,28 +19,32 @@ static double median(const solver *v, const problem_set *p) { return bench_media
 /* The least time; the repetitions are sorted when their median has been found. */
 static double least(const solver *v) { return v->ms[1]; }
 
-/* Others are given column-major blocks, so ours with the first method and such blocks is compared with them. Least times are compared,
- * which a busy machine disturbs less than medians. */
-static void add_case(compare_summary *summary, const solver *list, int count, const problem_set *p) {
+/* Others are given column-major blocks, ours with the first method blocks of either layout. Least times are compared, which a busy machine
+ * disturbs less than medians. */
+static void add_case(compare_summary *summary, sptrsm_layout layout, const solver *list, int count, const problem_set *p) {
+  compare_standing *s = &summary->layouts[layout];
   const solver *best = NULL, *own = NULL;
   for (const solver *v = list; v < list + count; v++) {
     if (is_wrong(v, list, count)) continue;
     if (v->kind == NATIVE && (best == NULL || least(v) < least(best))) best = v;
-    if (own == NULL && v->kind == OWN) own = v;
+    if (own == NULL && v->kind == OWN && v->B.layout == layout) own = v;
   }
   if (best == NULL || own == NULL) return;
   double ratio = least(best) / least(own);
-  summary->logarithms += log(ratio);
-  if (summary->cases++ > 0 && summary->least <= ratio) return;
-  summary->least = ratio;
-  snprintf(summary->least_case, sizeof summary->least_case, "%s with the factors of %s, beside %s", p->A->where, p->library->name,
-           best->name);
+  s->logarithms += log(ratio);
+  if (s->cases++ > 0 && s->least <= ratio) return;
+  s->least = ratio;
+  snprintf(s->least_case, sizeof s->least_case, "%s with the factors of %s, beside %s", p->A->where, p->library->name, best->name);
 }
 
-void print_summary(const compare_summary *s, int64_t nrhs) {
-  if (s->cases == 0) return;
-  printf("%lld right-hand side%s, %d case%s: %.2f times as fast as the best other solver (geometric mean), least %.2f: %s\n",
-         (long long)nrhs, nrhs == 1 ? "" : "s", s->cases, s->cases == 1 ? "" : "s", exp(s->logarithms / s->cases), s->least, s->least_case);
+void print_summary(const compare_summary *summary, int64_t nrhs) {
+  for (int layout = SPTRSM_COL_MAJOR; layout >= SPTRSM_ROW_MAJOR; layout--) {
+    const compare_standing *s = &summary->layouts[layout];
+    if (s->cases == 0) continue;
+    printf("%lld right-hand side%s, %s order, %d case%s: %.2f times as fast as the best other solver (geometric mean), least %.2f: %s\n",
+           (long long)nrhs, nrhs == 1 ? "" : "s", cli_orders[layout], s->cases, s->cases == 1 ? "" : "s", exp(s->logarithms / s->cases),
+           s->least, s->least_case);
+  }
 }
 
 bool print_rows(const solver *list, int count, const problem_set *p, compare_summary *summary) {
@@ -56,6 +60,7 @@ bool print_rows(const solver *list, int count, const problem_set *p, compare_sum
     if (list[v].kind == MKL) printf("%9s %9s\n", "-", "-");
     else printf("%9.1e %9.1e%s\n", list[v].error, list[v].residual, wrong ? "  WRONG" : "");
   }
-  add_case(summary, list, count, p);
+  add_case(summary, SPTRSM_COL_MAJOR, list, count, p);
+  add_case(summary, SPTRSM_ROW_MAJOR, list, count, p);
   return good;
 }

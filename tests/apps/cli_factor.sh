@@ -112,7 +112,7 @@ test_factor_compare() {
   code 0
   check; [ "$(grep -cE '^  (CHOLMOD|CHOLMOD simplicial|UMFPACK|KLU)(, columns shared)? +[0-9]' stdout)" = 10 ] || fail "expected 10 measurements with their own factors"
   check; [ "$(grep -cE "^  CXSparse's loops(, columns shared)? +[0-9]" stdout)" = 10 ] || fail "expected 10 measurements of CXSparse"
-  check; grep -qE '^5 right-hand sides, 5 cases: [0-9.]+ times as fast .*, least [0-9.]+: [a-z]+.mtx with the factors of [a-z]+, beside ' stdout || fail "expected a summary"
+  check; [ "$(grep -cE '^5 right-hand sides, [FC] order, 5 cases: [0-9.]+ times as fast .*, least [0-9.]+: [a-z]+.mtx with the factors of [a-z]+, beside ' stdout)" = 2 ] || fail "expected a summary of each layout"
   check; [ "$(grep -cE '^  sptrsm .*, [CF] order +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.e-]+ +[0-9.e-]+$' stdout)" = 20 ] || fail "expected 20 of ours"
   rejects 2 "is complex; the comparison is for real matrices" compare_factors -q complex.mtx
   rejects 2 "give a matrix" compare_factors
