@@ -171,11 +171,11 @@ END
   done <<'END'
 --reps     0       --reps: '0' is not
 --nrhs     0       --nrhs: '0' is not
---nrhs     ,       --nrhs: no number in ','
---methods  ,       --methods: no method
+--nrhs     1,      --nrhs: '' is not
+--methods  ,serial  --methods: '' is not one of auto
 --op       N,X     --op: 'X' is not one of N, T, C
 --dtype    f16     --dtype: 'f16' is not one of
---dtype    ,       --dtype: nothing in ','
+--dtype    f64,,f32  --dtype: '' is not one of
 --table    all     --table: 'all' is not one of
 --limit-s  0       --limit-s: 0 is not above 0
 --budget-s nan     --budget-s: 'nan' is not a number
