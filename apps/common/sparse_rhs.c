@@ -8,12 +8,30 @@
 
 #include "common/cli.h"
 
+/* Past slashes, and past components that are a dot. */
+static const char *next_name(const char *path) {
+  while (*path == '/' || (*path == '.' && (path[1] == '/' || path[1] == '\0'))) path++;
+  return path;
+}
+
+/* Whether two paths in a file are the same, with any number of slashes between names. */
+static bool same_path(const char *a, const char *b) {
+  size_t length = 1;
+  while (length > 0) {
+    a = next_name(a), b = next_name(b);
+    length = strcspn(a, "/");
+    if (length != strcspn(b, "/") || strncmp(a, b, length) != 0) return false;
+    a += length, b += length;
+  }
+  return true;
+}
+
 /* The listed object that is the right-hand sides. path: the part of the name behind "FILE:", or "". */
 static const sptrsm_file_entry *pick(const sptrsm_file_listing *list, const char *path) {
   for (int i = 0; i < list->count; i++) {
     const sptrsm_file_entry *e = &list->entries[i];
     bool whole_file = strcmp(e->path, "/") == 0 || e->path[0] != '/'; /* the root; a Matrix Market file has no paths inside */
-    if (path[0] == '\0' ? whole_file || strcmp(e->path, "/B") == 0 : strcmp(e->path, path) == 0) return e;
+    if (path[0] == '\0' ? whole_file || strcmp(e->path, "/B") == 0 : same_path(e->path, path)) return e;
   }
   return NULL;
 }
