@@ -17,7 +17,7 @@ static void print_case(const bench_session *s, int index) {
   const bool is_auto = strcmp(a->methods[id.method], "auto") == 0 && r->chosen[0] != '\0';
   if (is_auto) snprintf(method, sizeof method, "auto (%s)", r->chosen);
   else snprintf(method, sizeof method, "%s", a->methods[id.method]);
-  fprintf(s->table, "%-25s %-25s %-4s %s %5lld ", s->inputs.list[id.input].shown, method, cli_dtypes[a->dtypes[id.dtype]],
+  fprintf(s->table, "%-25s %-25s %-4s %s %5lld ", cli_shown(s->inputs.list[id.input].shown), method, cli_dtypes[a->dtypes[id.dtype]],
           cli_ops[a->ops[id.op]], (long long)a->nrhs[id.nrhs]);
 }
 
@@ -78,8 +78,9 @@ void bench_table_triangle(const bench_session *s, int index) {
   if (s->args.table == TABLE_LEVELS || cli_quiet()) return;
   const bench_features *f = bench_features_of(s, index);
   const sptrsm_level_stats *l = bench_levels_of(s, index);
-  fprintf(s->table, "%s: %s, n %d, %lld entries, %d levels, longest row %d\n", s->inputs.list[bench_id_of(&s->args, index).input].shown,
-          cli_uplos[f->uplo], f->n, (long long)f->nnz, l->levels, l->max_length);
+  fprintf(s->table, "%s: %s, n %d, %lld entries, %d levels, longest row %d\n",
+          cli_shown(s->inputs.list[bench_id_of(&s->args, index).input].shown), cli_uplos[f->uplo], f->n, (long long)f->nnz, l->levels,
+          l->max_length);
   fflush(s->table);
 }
 
@@ -130,7 +131,7 @@ static void print_memory(const bench_session *s, int index) {
 static void print_levels(const bench_session *s, int index) {
   const bench_id id = bench_id_of(&s->args, index);
   const sptrsm_level_stats *l = bench_levels_of(s, index);
-  fprintf(s->table, "%-32s %2s %12d %12lld %9d %13d %11.1f %11d %9d %8.1f %8d\n", s->inputs.list[id.input].shown,
+  fprintf(s->table, "%-32s %2s %12d %12lld %9d %13d %11.1f %11d %9d %8.1f %8d\n", cli_shown(s->inputs.list[id.input].shown),
           cli_ops[s->args.ops[id.op]], l->n, (long long)l->nnz, l->levels, l->min_rows, l->average_rows, l->max_rows, l->min_length,
           l->average_length, l->max_length);
 }

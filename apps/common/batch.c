@@ -26,7 +26,7 @@ int batch_find(sptrsm_batch_kind *kind, const char *factors, const batch_request
 
 cli_text batch_name(const sptrsm_file_batch *b, int64_t i) {
   cli_text t;
-  if (b->names) snprintf(t.text, sizeof t.text, "item %lld (%.40s)", (long long)(b->first + i), b->names[i]);
+  if (b->names) snprintf(t.text, sizeof t.text, "item %lld (%.40s)", (long long)(b->first + i), cli_shown(b->names[i]));
   else snprintf(t.text, sizeof t.text, "item %lld", (long long)(b->first + i));
   return t;
 }

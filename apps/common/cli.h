@@ -100,9 +100,11 @@ char *cli_json_dump(json_t *, size_t flags);
 int cli_write_file(const void *data, size_t size, const char *path);
 int cli_write_json(json_t *, const char *path); /* the same with a report; drops the reference */
 int cli_flush(void);                            /* flushes stdout; a message and an exit code if not all of it could be written */
-json_t *cli_json_text(const char *);            /* a string; bytes that are not UTF-8 are replaced; null for NULL */
-json_t *cli_json_number(double);                /* a number; null for NaN and infinity, which JSON lacks */
-json_t *cli_json_error(int code);               /* {"status", "message", "exit_code"} of the latest cli_error */
+/* For the text of a report: text with every control character as \xHH; itself where it has none, else valid for seven more calls. */
+const char *cli_shown(const char *text);
+json_t *cli_json_text(const char *); /* a string; bytes that are not UTF-8 are replaced; null for NULL */
+json_t *cli_json_number(double);     /* a number; null for NaN and infinity, which JSON lacks */
+json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
 
 /* ---- files that are not complete yet: cli_output.c ---- */
 

@@ -36,20 +36,32 @@ void cli_tell_error(void) {
   cli_error("%s", text[0] ? text : "failed");
 }
 
-/* The formatted message, with every control character shown as \xHH: names of files come from other people, and must neither steer the
- * terminal nor begin a text line of their own. NULL: no memory. */
-static char *printable(const char *format, va_list values) {
-  char *text, *shown = NULL;
-  if (vasprintf(&text, format, values) < 0) return NULL;
-  size_t length = strlen(text), at = 0;
-  if (length < SIZE_MAX / 4) shown = malloc(4 * length + 1);
-  for (size_t i = 0; shown && i <= length; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (i < length && (c < ' ' || c == 127)) at += (size_t)snprintf(shown + at, 5, "\\x%02x", c);
-    else shown[at++] = (char)c;
+static bool is_control(char c) { return (unsigned char)c < ' ' || c == 127; }
+
+/* A copy with every control character shown as \xHH: names come from other people, and must neither steer the terminal nor begin a line
+ * of their own. NULL: no memory. */
+static char *printable(const char *text) {
+  const size_t length = strlen(text);
+  char *shown = length < SIZE_MAX / 4 ? malloc(4 * length + 1) : NULL, *at = shown;
+  if (shown == NULL) return NULL;
+  for (; *text; text++) {
+    if (is_control(*text)) at += sprintf(at, "\\x%02x", (unsigned char)*text);
+    else *at++ = *text;
   }
-  free(text);
+  *at = '\0';
   return shown;
+}
+
+const char *cli_shown(const char *text) {
+  static char *kept[8];
+  static int next;
+  const char *c = text;
+  while (*c && !is_control(*c)) c++;
+  if (*c == '\0') return text;
+  next = (next + 1) % 8;
+  free(kept[next]);
+  kept[next] = printable(text);
+  return kept[next] ? kept[next] : "(no memory for a name)";
 }
 
 /* Writes a message in one piece, so that messages of several processes do not end up within each other. */
@@ -60,7 +72,11 @@ static void message(const char *kind, const char *colour, const char *format, va
   fflush(stdout);
   va_list again;
   va_copy(again, values);
-  char *text = printable(format, again), *line = NULL;
+  char *raw, *text = NULL, *line = NULL;
+  if (vasprintf(&raw, format, again) >= 0) {
+    text = printable(raw);
+    free(raw);
+  }
   va_end(again);
   const char *before = coloured ? colour : "", *after = coloured ? "\033[0m" : "";
   int length = -1;

@@ -3,7 +3,7 @@
 
 void factor_print(FILE *f, const factor_report *r, const factor_matrix *A, const factor_set *s) {
   const factor_counts *c = &r->counts;
-  fprintf(f, "%s: %s by %s (%s), ordering %s\n", r->path, s->kind, r->library, r->why, s->ordering);
+  fprintf(f, "%s: %s by %s (%s), ordering %s\n", cli_shown(r->path), s->kind, r->library, r->why, s->ordering);
   fprintf(f, "  n %d, nnz(A) %lld, nnz(L) %lld, ", A->n, (long long)c->nnz_a, (long long)c->nnz_l);
   if (s->U.ptr) fprintf(f, "nnz(U) %lld, ", (long long)c->nnz_u);
   fprintf(f, "fill %.2f, %s\n", c->fill, cli_dtypes[s->L.dtype]);

@@ -103,12 +103,12 @@ int batch_write(const settings *s) {
   int code = make(&b, s);
   if (code == CLI_OK) code = write_both(&b, s);
   if (code == CLI_OK && !cli_quiet()) {
-    printf("%s: batch of %lld %s triangle%s with one pattern, n %d, %lld entries each, %s, %s\n", s->out, (long long)s->count,
+    printf("%s: batch of %lld %s triangle%s with one pattern, n %d, %lld entries each, %s, %s\n", cli_shown(s->out), (long long)s->count,
            cli_uplos[s->spec.uplo], s->count == 1 ? "" : "s", s->spec.pattern.n, (long long)b.nnz, cli_dtypes[s->spec.dtype],
            s->spec.pattern.kind->name);
     if (s->nrhs > 0)
-      printf("%s: B and X_true, %lld x %d x %lld, %s order\n", s->rhs, (long long)s->count, s->spec.pattern.n, (long long)s->nrhs,
-             cli_orders[s->order]);
+      printf("%s: B and X_true, %lld x %d x %lld, %s order\n", cli_shown(s->rhs), (long long)s->count, s->spec.pattern.n,
+             (long long)s->nrhs, cli_orders[s->order]);
     code = cli_flush();
   }
   triangle_free(&b.pattern);

@@ -151,7 +151,7 @@ static int report(const subdomains *d, const settings *s) {
     if (d->B[i].cols < least) least = d->B[i].cols;
     if (d->B[i].cols > most) most = d->B[i].cols;
   }
-  printf("%s: %lld subdomain%s, n %lld, %lld entries in each L, B of ", s->out, (long long)d->count, d->count == 1 ? "" : "s",
+  printf("%s: %lld subdomain%s, n %lld, %lld entries in each L, B of ", cli_shown(s->out), (long long)d->count, d->count == 1 ? "" : "s",
          (long long)d->K.rows, (long long)d->set.L.ptr[d->set.L.n]);
   if (least < most) printf("%lld to ", (long long)least);
   printf("%lld columns\n", (long long)most);

@@ -144,11 +144,12 @@ static int write_files(const settings *s, const triangle *t) {
 
 static int report(const settings *s, const triangle *t, double seconds) {
   if (cli_quiet()) return CLI_OK;
-  printf("%s: %s triangle, n %d, %lld entries, %s%s, %s\n", s->out, cli_uplos[s->spec.uplo], s->spec.pattern.n,
+  printf("%s: %s triangle, n %d, %lld entries, %s%s, %s\n", cli_shown(s->out), cli_uplos[s->spec.uplo], s->spec.pattern.n,
          (long long)t->ptr[s->spec.pattern.n], cli_dtypes[s->spec.dtype], s->spec.unit ? ", unit diagonal" : "",
          s->spec.pattern.kind->name);
   if (s->nrhs > 0)
-    printf("%s: B and X_true, %lld column%s, %s order\n", s->rhs, (long long)s->nrhs, s->nrhs == 1 ? "" : "s", cli_orders[s->order]);
+    printf("%s: B and X_true, %lld column%s, %s order\n", cli_shown(s->rhs), (long long)s->nrhs, s->nrhs == 1 ? "" : "s",
+           cli_orders[s->order]);
   if (cli_verbose()) printf("made in %s\n", cli_seconds(seconds).text);
   return cli_flush();
 }

@@ -64,13 +64,13 @@ void batch_facts_text(const file_facts *f) {
   const sptrsm_file_factors *F = sets_of(b) > 0 ? b->items[0] : NULL;
   int32_t least, most;
   orders(&least, &most, b);
-  printf("%s: %s batch of %lld item%s, n %d", b->where, kind_of(b), (long long)b->count, b->count == 1 ? "" : "s", least);
+  printf("%s: %s batch of %lld item%s, n %d", cli_shown(b->where), kind_of(b), (long long)b->count, b->count == 1 ? "" : "s", least);
   if (most > least) printf(" to %d", most);
   if (F) printf(", %s", cli_dtypes[F->L_tri.dtype]);
   printf("\n  %lld entries%s, %lld pattern%s\n", (long long)f->batch_entries, b->kind == SPTRSM_BATCH_UNIFORM ? " in each item" : " in all",
          (long long)f->batch_facts.patterns, f->batch_facts.patterns == 1 ? "" : "s");
   if (F) printf("  read as %s\n", F->rule);
-  if (F && F->source) printf("  source: %s\n", F->source);
+  if (F && F->source) printf("  source: %s\n", cli_shown(F->source));
   printf("  %lld singular item%s\n", (long long)f->batch_facts.singular, f->batch_facts.singular == 1 ? "" : "s");
   for (int k = 0; k < named(f); k++) printf("    %s: row %d\n", batch_name(b, f->singular[k]).text, f->singular_rows[k]);
   if (named(f) < f->batch_facts.singular) printf("    and %lld more\n", (long long)f->batch_facts.singular - named(f));

@@ -24,8 +24,8 @@ static void print_parts(const sptrsm_factors *f) {
 }
 
 static void print_stencil(const char *stencil, const int64_t grid[3], const char *source) {
-  printf("     stencil %s on a grid of %lld x %lld x %lld, %s\n", stencil, (long long)grid[0], (long long)grid[1], (long long)grid[2],
-         source);
+  printf("     stencil %s on a grid of %lld x %lld x %lld, %s\n", cli_shown(stencil), (long long)grid[0], (long long)grid[1],
+         (long long)grid[2], source);
 }
 
 static double ratio_to_compressed(const sptrsm_tile_stats *s) { return (double)s->bytes / (double)s->compressed_bytes; }
@@ -46,7 +46,7 @@ static void print_tiles(const sptrsm_tile_stats *s) {
 static void print_triangle(const triangle_facts *t) {
   const sptrsm_level_stats *l = &t->levels;
   const sptrsm_file_matrix *M = t->M;
-  printf("  %s: %s, %s%s, %lld entries, %s\n", t->name, cli_uplos[t->T.uplo], t->T.format == SPTRSM_CSR ? "CSR" : "CSC",
+  printf("  %s: %s, %s%s, %lld entries, %s\n", cli_shown(t->name), cli_uplos[t->T.uplo], t->T.format == SPTRSM_CSR ? "CSR" : "CSC",
          t->T.diag == SPTRSM_UNIT ? ", unit diagonal" : "", (long long)l->nnz, cli_bytes(triangle_bytes(&t->T)).text);
   printf("     %d level set%s, rows in a level: least %d, average %.1f, most %d\n", l->levels, l->levels == 1 ? "" : "s", l->min_rows,
          l->average_rows, l->max_rows);
@@ -71,9 +71,9 @@ static int print_pictures(const plot_request *plots, const triangle_facts *t) {
 static int print_factors(const file_facts *f) {
   const sptrsm_file_factors *F = f->factors;
   int code = CLI_OK;
-  printf("%s: %s, n %d, %s\n", f->where, F->single ? "one triangle" : "factor set", F->L_tri.n, cli_dtypes[F->L_tri.dtype]);
+  printf("%s: %s, n %d, %s\n", cli_shown(f->where), F->single ? "one triangle" : "factor set", F->L_tri.n, cli_dtypes[F->L_tri.dtype]);
   printf("  read as %s\n", F->rule);
-  if (F->source) printf("  source: %s\n", F->source);
+  if (F->source) printf("  source: %s\n", cli_shown(F->source));
   if (!F->single) print_parts(&F->factors);
   for (int i = 0; i < f->triangle_count; i++) {
     print_triangle(&f->triangles[i]);
@@ -85,7 +85,7 @@ static int print_factors(const file_facts *f) {
 }
 
 static void print_entry(const sptrsm_file_entry *e) {
-  printf("  %-12s %-8s", strcmp(e->path, ":") == 0 ? "(the file)" : e->path, e->kind);
+  printf("  %-12s %-8s", strcmp(e->path, ":") == 0 ? "(the file)" : cli_shown(e->path), e->kind);
   if (e->rows >= 0 && e->cols >= 0) printf(" %lld x %lld", (long long)e->rows, (long long)e->cols);
   if (e->nnz >= 0) printf(", %lld entries", (long long)e->nnz);
   if (e->type[0]) printf(", %s", e->type);
@@ -95,14 +95,14 @@ static void print_entry(const sptrsm_file_entry *e) {
 static int print_general(const file_facts *f) {
   static const char *const kinds[] = {"general", "symmetric", "Hermitian", "skew-symmetric"};
   const sptrsm_file_matrix *M = f->general;
-  printf("%s: %s matrix, %lld x %lld, %s\n  read as %s\n  no triangle: %s\n", f->where, kinds[M->symmetry], (long long)M->rows,
-         (long long)M->cols, cli_dtypes[M->dtype], M->rule, f->error);
+  printf("%s: %s matrix, %lld x %lld, %s\n  read as %s\n  no triangle: %s\n", cli_shown(f->where), kinds[M->symmetry], (long long)M->rows,
+         (long long)M->cols, cli_dtypes[M->dtype], M->rule, cli_shown(f->error));
   return print_spy(f->plots, pattern_of_matrix(M));
 }
 
 static void print_block(const sptrsm_file_block *B) {
-  printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", B->where, B->block.n, (long long)B->block.nrhs, B->block.nrhs == 1 ? "" : "s",
-         cli_dtypes[B->block.dtype], B->rule);
+  printf("%s: %d rows, %lld column%s, %s\n  read as %s\n", cli_shown(B->where), B->block.n, (long long)B->block.nrhs,
+         B->block.nrhs == 1 ? "" : "s", cli_dtypes[B->block.dtype], B->rule);
 }
 
 int facts_text(const file_facts *f) {
@@ -111,7 +111,7 @@ int facts_text(const file_facts *f) {
   else if (f->factors) code = print_factors(f);
   else if (f->general) code = print_general(f);
   else if (f->reader) print_block(sptrsm_file_reader_block(f->reader));
-  else printf("%s:\n", f->where);
+  else printf("%s:\n", cli_shown(f->where));
   for (int i = 0; i < f->listing.count; i++)
     if (!batch_hides(f, f->listing.entries[i].path)) print_entry(&f->listing.entries[i]);
   return code;

@@ -94,14 +94,14 @@ static void print_inputs(const batch_run *r, FILE *f) {
   const sptrsm_file_batch *b = r->in.factors;
   const sptrsm_file_factors *F = first_of(b);
   int64_t least, most;
-  fprintf(f, "factors  %s: %s batch of %lld item%s", b->where, kind_name(b), (long long)b->count, plural(b->count));
+  fprintf(f, "factors  %s: %s batch of %lld item%s", cli_shown(b->where), kind_name(b), (long long)b->count, plural(b->count));
   if (b->count != b->file_count) fprintf(f, " (of %lld, from item %lld)", (long long)b->file_count, (long long)b->first);
   if (r->in.n_least == r->in.n_most) fprintf(f, ", n %d", r->in.n_most);
   else fprintf(f, ", n %d to %d", r->in.n_least, r->in.n_most);
   fprintf(f, ", %lld entries%s", (long long)entries(b), b->kind == SPTRSM_BATCH_UNIFORM ? " each" : "");
   if (F) fprintf(f, ", %s\n         read as %s", cli_dtypes[F->L_tri.dtype], F->rule);
   column_range(r, &least, &most);
-  fprintf(f, "\nrhs      %s: ", r->in.B->where);
+  fprintf(f, "\nrhs      %s: ", cli_shown(r->in.B->where));
   if (least == most)
     fprintf(f, "%lld column%s%s, %s", (long long)most, plural(most),
             r->in.B->path && r->in.B->block.stride == 0 && b->count > 1 ? " for all items" : " an item", r->in.B->rule);
@@ -114,7 +114,7 @@ static void print_outcome(const batch_run *r, FILE *f) {
   const size_t bytes = r->facts.batch_bytes + r->facts.workspace_bytes;
   fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->analyse_seconds).text);
   if (r->set->dry_run) {
-    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s\n", cli_bytes((double)bytes).text, r->set->out);
+    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s\n", cli_bytes((double)bytes).text, cli_shown(r->set->out));
     return;
   }
   fprintf(f, "solve %s", cli_seconds(t->solve).text);
@@ -126,8 +126,8 @@ static void print_outcome(const batch_run *r, FILE *f) {
             batch_name(r->in.factors, r->worst_item).text, (long long)(r->set->problem.io.col_begin + r->worst_column),
             cli_error_size(r->max_normwise).text, r->against);
   const int64_t count = r->in.factors->count;
-  if (r->x_path || count > 0) fprintf(f, "output   %s:%s", r->set->out, r->x_path ? r->x_path : r->x_paths[0]);
-  else fprintf(f, "output   %s, which has no solutions", r->set->out);
+  if (r->x_path || count > 0) fprintf(f, "output   %s:%s", cli_shown(r->set->out), cli_shown(r->x_path ? r->x_path : r->x_paths[0]));
+  else fprintf(f, "output   %s, which has no solutions", cli_shown(r->set->out));
   if (r->x_path == NULL && count > 1) fprintf(f, " and %lld more", (long long)count - 1);
   fputc('\n', f);
 }

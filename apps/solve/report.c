@@ -39,13 +39,13 @@ size_t run_bytes(const run *r) {
 static void print_inputs(const run *r, FILE *f) {
   const sptrsm_file_factors *F = r->in.factors;
   const sptrsm_file_block *B = r->in.B;
-  fprintf(f, "matrix   %s: n %d, ", r->set->problem.factors, F->L_tri.n);
+  fprintf(f, "matrix   %s: n %d, ", cli_shown(r->set->problem.factors), F->L_tri.n);
   if (F->single) fprintf(f, "%s triangle with %lld entries", cli_uplos[F->L_tri.uplo], (long long)entries(&F->L_tri));
   else fprintf(f, "L %lld", (long long)entries(F->factors.L));
   if (F->factors.U) fprintf(f, " and U %lld entries", (long long)entries(F->factors.U));
   fprintf(f, ", %s\n         read as %s\n", cli_dtypes[F->L_tri.dtype], F->rule);
-  if (F->source) fprintf(f, "         source: %s\n", F->source);
-  fprintf(f, "rhs      %s: %lld column%s, %s", B->where, (long long)B->block.nrhs, B->block.nrhs == 1 ? "" : "s", B->rule);
+  if (F->source) fprintf(f, "         source: %s\n", cli_shown(F->source));
+  fprintf(f, "rhs      %s: %lld column%s, %s", cli_shown(B->where), (long long)B->block.nrhs, B->block.nrhs == 1 ? "" : "s", B->rule);
   if (B->block.nrhs != B->file_nrhs)
     fprintf(f, " (of %lld, from column %lld)", (long long)B->file_nrhs, (long long)r->set->problem.io.col_begin);
   fputc('\n', f);
@@ -124,8 +124,8 @@ static void print_outcome(const run *r, FILE *f) {
   const phase_seconds *t = &r->seconds;
   fprintf(f, "time     read %s, analyse %s, ", cli_seconds(t->read).text, cli_seconds(r->solver.analyse_seconds).text);
   if (r->set->dry_run) {
-    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s:%s\n", cli_bytes((double)run_bytes(r)).text, r->set->out,
-            r->x_path);
+    fprintf(f, "nothing solved (--dry-run)\nmemory   %s\noutput   would be %s:%s\n", cli_bytes((double)run_bytes(r)).text,
+            cli_shown(r->set->out), cli_shown(r->x_path));
     return;
   }
   fprintf(f, "solve %s", cli_seconds(t->solve).text);
@@ -137,8 +137,9 @@ static void print_outcome(const run *r, FILE *f) {
             (long long)(r->set->problem.io.col_begin + r->residual.worst), cli_error_size(r->residual.max_normwise).text, r->in.S.name);
   }
   if (r->refined.on) refine_text(&r->refined, &r->set->refine, r->set->problem.io.col_begin, f);
-  if (r->stream.left > 0) fprintf(f, "output   %s.part: %lld columns are left to other parts\n", r->set->out, (long long)r->stream.left);
-  else fprintf(f, "output   %s:%s%s\n", r->set->out, r->x_path, pieces_text(r).text);
+  if (r->stream.left > 0)
+    fprintf(f, "output   %s.part: %lld columns are left to other parts\n", cli_shown(r->set->out), (long long)r->stream.left);
+  else fprintf(f, "output   %s:%s%s\n", cli_shown(r->set->out), cli_shown(r->x_path), pieces_text(r).text);
 }
 
 void report_text(const run *r, FILE *f) {

@@ -86,7 +86,7 @@ static void print_range(FILE *f, int64_t least, int64_t most) {
 static void print_factors(const schur_run *r, const totals *t, FILE *f) {
   const sptrsm_file_batch *b = r->batch;
   const sptrsm_file_factors *F = first_of(r);
-  fprintf(f, "factors  %s: ", r->is_batch ? b->where : r->set->problem.factors);
+  fprintf(f, "factors  %s: ", cli_shown(r->is_batch ? b->where : r->set->problem.factors));
   if (r->is_batch)
     fprintf(f, "%s batch of %lld item%s, ", b->kind == SPTRSM_BATCH_UNIFORM ? "uniform" : "mixed", (long long)b->count, plural(b->count));
   if (b->count != b->file_count) fprintf(f, "of %lld from item %lld, ", (long long)b->file_count, (long long)b->first);
@@ -99,7 +99,7 @@ static void print_factors(const schur_run *r, const totals *t, FILE *f) {
 static void print_side(const schur_input *in, const char *name, FILE *f) {
   if (in->where == NULL || in->sides == NULL || in->count == 0) return;
   const schur_side *s = &in->sides[0];
-  fprintf(f, "%-9s%s: ", name, in->where);
+  fprintf(f, "%-9s%s: ", name, cli_shown(in->where));
   print_range(f, in->least, in->most);
   fprintf(f, " column%s%s, ", plural(in->most), in->grouped ? " an item" : "");
   if (s->matrix) fprintf(f, "%lld entries, %s\n", (long long)in->entries, s->matrix->rule);
@@ -116,8 +116,8 @@ static void print_schur(const schur_run *r, const totals *t, FILE *f) {
 
 static void print_output(const schur_run *r, FILE *f) {
   const bool groups = r->B.grouped || r->C.grouped;
-  fprintf(f, "output   %s%s", r->set->dry_run ? "would be " : "", r->set->out);
-  if (groups && r->batch->count > 0) fprintf(f, ":/items/%s/S", r->batch->names[0]);
+  fprintf(f, "output   %s%s", r->set->dry_run ? "would be " : "", cli_shown(r->set->out));
+  if (groups && r->batch->count > 0) fprintf(f, ":/items/%s/S", cli_shown(r->batch->names[0]));
   else fprintf(f, "%s", groups ? ", which has no S" : ":/S");
   if (groups && r->batch->count > 1) fprintf(f, " and %lld more", (long long)r->batch->count - 1);
   fputc('\n', f);
@@ -163,7 +163,7 @@ static json_t *json_factors(const schur_run *r, const totals *t) {
   const sptrsm_file_batch *b = r->batch;
   const sptrsm_file_factors *F = first_of(r);
   return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:i, s:i, s:o}", "where",
-                   cli_json_text(r->is_batch ? b->where : r->set->problem.factors), "kind",
+                   cli_json_text(cli_shown(r->is_batch ? b->where : r->set->problem.factors)), "kind",
                    cli_json_text(!r->is_batch                      ? NULL
                                  : b->kind == SPTRSM_BATCH_UNIFORM ? "uniform"
                                                                    : "mixed"),

@@ -153,8 +153,9 @@ static int report(batch_verdict *b) {
                   cli_json_number(b->max_berr), "max_error", b->truth ? cli_json_number(b->max_error) : json_null(), "items", b->items),
         "-");
   if (cli_quiet()) return CLI_OK;
-  printf("%s solves %s with %s: %s, %lld of %lld item%s\n", b->X->where, b->in.B->where, s->problem.factors, within ? "yes" : "NO",
-         (long long)(b->checked - b->wrong), (long long)b->checked, b->checked == 1 ? "" : "s");
+  printf("%s solves %s with %s: %s, %lld of %lld item%s\n", cli_shown(b->X->where), cli_shown(b->in.B->where),
+         cli_shown(s->problem.factors), within ? "yes" : "NO", (long long)(b->checked - b->wrong), (long long)b->checked,
+         b->checked == 1 ? "" : "s");
   if (b->worst_item >= 0)
     printf("  worst: %s, %s %s, limit %g\n  largest componentwise backward error %s\n", batch_name(b->in.factors, b->worst_item).text,
            b->worst.figure_name, cli_error_size(b->worst.figure).text, b->worst.limit, cli_error_size(b->max_berr).text);

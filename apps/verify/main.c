@@ -151,7 +151,8 @@ static int compare_with_truth(verdict *v) {
 
 static void report_text(const verdict *v, const settings *s) {
   const residual *r = &v->residual;
-  printf("%s solves %s with %s: %s\n", v->X->where, v->problem.B->where, s->problem.factors, v->within ? "yes" : "NO");
+  printf("%s solves %s with %s: %s\n", cli_shown(v->X->where), cli_shown(v->problem.B->where), cli_shown(s->problem.factors),
+         v->within ? "yes" : "NO");
   printf("  %s: %s, limit %g", v->figure_name, cli_error_size(v->figure).text, v->limit);
   if (r->is_triangle && r->nrhs > 0)
     printf(" (row %lld, column %lld)", (long long)r->g1_row, (long long)(s->problem.io.col_begin + r->g1_column));

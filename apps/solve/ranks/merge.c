@@ -16,9 +16,9 @@ bool merge_asked(const share_request *r, const char *out, bool has_arguments) {
 static void report(const share_request *r, const sptrsm_file_merged *m, const char *out) {
   const double bytes = (double)m->n * (double)m->nrhs * (double)sptrsm_dtype_bytes(m->dtype);
   if (cli_quiet()) return;
-  printf("merged   %s: %lld piece%s, %d x %lld %s, %s\n", r->merge, (long long)m->pieces, m->pieces == 1 ? "" : "s", (int)m->n,
+  printf("merged   %s: %lld piece%s, %d x %lld %s, %s\n", cli_shown(r->merge), (long long)m->pieces, m->pieces == 1 ? "" : "s", (int)m->n,
          (long long)m->nrhs, cli_dtypes[m->dtype], cli_bytes(bytes).text);
-  printf("output   %s; the pieces %s\n", out, r->remove_pieces ? "are removed" : "are still there");
+  printf("output   %s; the pieces %s\n", cli_shown(out), r->remove_pieces ? "are removed" : "are still there");
 }
 
 static int merge_file(const share_request *r, const char *file, const char *out, bool force) {
