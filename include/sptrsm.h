@@ -233,7 +233,7 @@ typedef enum { SPTRSM_U_GIVEN, SPTRSM_U_IS_LT, SPTRSM_U_IS_LH } sptrsm_u_kind; /
  *   C Q: with y the solution of the permuted system and c = scale_col, x[perm_col[i]] = c[perm_col[i]] y[i] (SCATTER), or
  *        x[i] = c[i] y[perm_col[i]] (GATHER). With DIVIDE scalings divide instead of multiplying.
  * So x = C Q U^-1 D^-1 L^-1 P R b. SciPy's splu gives perm_r as SCATTER and perm_c as GATHER; MATLAB, Julia, UMFPACK and CHOLMOD give p as
- * GATHER and q as SCATTER. All arrays but those of L and U are in host memory and are copied when a solver is created. */
+ * GATHER and q as SCATTER. All arrays but those of L and U are in host memory and are always copied when a solver is created. */
 typedef struct {
   size_t size;            /* sizeof(sptrsm_factors) */
   const sptrsm_sparse *L; /* required */
@@ -246,6 +246,7 @@ typedef struct {
   sptrsm_convention row_convention, col_convention;
   const double *scale_row, *scale_col; /* [n] or NULL: ones; scale_row indexed by row of A, scale_col by column of A */
   sptrsm_scale_op row_op, col_op;
+  sptrsm_copy_mode copy; /* of L and U, as in sptrsm_matrix_create; precision MIXED and batches copy them in any case */
 } sptrsm_factors;
 SPTRSM_API void sptrsm_factors_init_sized(sptrsm_factors *, size_t size); /* sets size, and everything else as absent */
 static inline void sptrsm_factors_init(sptrsm_factors *out) { sptrsm_factors_init_sized(out, sizeof *out); }
@@ -282,7 +283,7 @@ typedef struct sptrsm_direct sptrsm_direct;
 /* Validates and analyses both factors. options->op is ignored, the other options hold for both triangles; options NULL: defaults. */
 SPTRSM_API sptrsm_status sptrsm_direct_create(sptrsm_direct **out, sptrsm_context *, const sptrsm_factors *, const sptrsm_options *);
 SPTRSM_API void sptrsm_direct_destroy(sptrsm_direct *);
-/* New values for the same pattern, in the places and of the lengths that they had at creation. NULL leaves that part unchanged. */
+/* New values for the same pattern, in the places and of the lengths that they had at creation, borrowed likewise. NULL: unchanged. */
 SPTRSM_API sptrsm_status sptrsm_direct_set_values(sptrsm_direct *, const void *L_val, const void *D, const void *D_sub, const void *U_val);
 /* Solves op(S) X = alpha B for one of the systems S above. alpha, B, X and errors are as in sptrsm_solve; ARGUMENT also if the factor set
  * lacks a factor that the system needs (without D, D is the identity). Permutations, scalings and changes of layout are part of the first
@@ -293,7 +294,6 @@ SPTRSM_API sptrsm_status sptrsm_direct_solve(sptrsm_direct *, sptrsm_system, spt
 SPTRSM_API sptrsm_status sptrsm_direct_info(sptrsm_info *L, sptrsm_info *U, const sptrsm_direct *); /* L or U may be NULL */
 /* Bytes of panels and state of the plans made so far, including those of refinement if the original matrix was given. */
 SPTRSM_API sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *);
-
 #ifdef __cplusplus
 }
 #endif

@@ -177,8 +177,10 @@ static int create_fail(sptrsm_status status, const solver_request *r) {
 
 /* A solve of a block without columns creates the plans that the system needs, so that their time counts as analysis. */
 static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r, const sptrsm_options *options) {
-  sptrsm_status status = r->plan ? sptrsm_direct_import(&s->direct, s->context, &F->factors, options, r->plan, r->plan_bytes, SPTRSM_BORROW)
-                                 : sptrsm_direct_create(&s->direct, s->context, &F->factors, options);
+  sptrsm_factors f = F->factors;
+  f.copy = SPTRSM_BORROW;
+  sptrsm_status status = r->plan ? sptrsm_direct_import(&s->direct, s->context, &f, options, r->plan, r->plan_bytes, SPTRSM_BORROW)
+                                 : sptrsm_direct_create(&s->direct, s->context, &f, options);
   sptrsm_dtype kept = F->L_tri.dtype; /* in which the solver stores the factors */
   if (options->precision == SPTRSM_MIXED) kept = kept == SPTRSM_C128 ? SPTRSM_C64 : SPTRSM_F32;
   sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = kept, .layout = SPTRSM_COL_MAJOR};

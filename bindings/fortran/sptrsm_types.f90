@@ -40,6 +40,7 @@ module sptrsm_types
     integer(c_int) :: row_convention, col_convention
     type(c_ptr) :: scale_row, scale_col
     integer(c_int) :: row_op, col_op
+    integer(c_int) :: copy
   end type
 
   ! A triangle with copies of its arrays; not needed once a matrix or a factor set is made of it.

@@ -61,7 +61,8 @@ class Info(ctypes.Structure):
 class Factors(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("L", POINTER(Sparse)), ("U", POINTER(Sparse)), ("u_kind", c_int), ("D", c_void_p), ("D_sub", c_void_p),
                 ("D_hermitian", c_int32), ("perm_row", c_void_p), ("perm_col", c_void_p), ("row_convention", c_int),
-                ("col_convention", c_int), ("scale_row", c_void_p), ("scale_col", c_void_p), ("row_op", c_int), ("col_op", c_int)]
+                ("col_convention", c_int), ("scale_row", c_void_p), ("scale_col", c_void_p), ("row_op", c_int), ("col_op", c_int),
+                ("copy", c_int)]
 
 
 class RefineOptions(ctypes.Structure):

@@ -140,6 +140,7 @@ sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *co
   sptrsm_factors factors;
   sptrsm_batch_values v;
   SPTI_TRY(spti_factors_read(&factors, pattern));
+  factors.copy = SPTRSM_COPY;
   SPTI_TRY(read_values(&v, values));
   if (v.first != 0 || v.count < 0)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_batch_create_uniform: values->first = %lld, count = %lld; a batch begins with item 0",
@@ -160,6 +161,7 @@ sptrsm_status sptrsm_batch_create_uniform(sptrsm_batch **out, sptrsm_context *co
 static sptrsm_status read_item(sptrsm_batch *b, sptrsm_factors *read, const sptrsm_factors *item, int64_t i) {
   if (!item) return spti_fail(SPTRSM_ERR_ARGUMENT, "the factor set is NULL");
   SPTI_TRY(spti_factors_read(read, item));
+  read->copy = SPTRSM_COPY;
   SPTI_TRY(spti_validate_description(read->L));
   if (i == 0) b->dtype = read->L->dtype;
   if (read->L->dtype != b->dtype) return spti_fail(SPTRSM_ERR_ARGUMENT, "it has another dtype than item 0");

@@ -174,10 +174,10 @@ typedef struct {
 } plan_source;
 
 static sptrsm_status fill(sptrsm_direct *d, const sptrsm_factors *f, plan_source plans) {
-  SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[SPTI_L_MATRIX], d->context, f->L, SPTRSM_COPY),
+  SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[SPTI_L_MATRIX], d->context, f->L, f->copy),
                             spti_direct_factor_name(d, SPTI_L_MATRIX)));
   if (f->U)
-    SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[SPTI_U_MATRIX], d->context, f->U, SPTRSM_COPY),
+    SPTI_TRY(spti_name_object(sptrsm_matrix_create(&d->matrix[SPTI_U_MATRIX], d->context, f->U, f->copy),
                               spti_direct_factor_name(d, SPTI_U_MATRIX)));
   SPTI_TRY(spti_direct_diagonal_create(&d->D, d->context, d->n, d->dtype, f->D, f->D_sub, f->D_hermitian != 0));
   SPTI_TRY(spti_side_set_maps(&d->row, d->context, f->perm_row, f->row_convention, d->n, "perm_row"));

@@ -171,6 +171,7 @@ static sptrsm_status convert(spti_single_factors *out, const sptrsm_context *con
 
 sptrsm_status spti_single_factors_create(spti_single_factors *out, const sptrsm_context *context, const sptrsm_factors *f) {
   *out = (spti_single_factors){.f = *f};
+  out->f.copy = SPTRSM_COPY;
   sptrsm_status status = convert(out, context, f);
   if (status != SPTRSM_OK) {
     spti_single_factors_free(out);

@@ -143,6 +143,58 @@ Test(direct_values, refused_values_leave_the_old_ones) {
   sptrsm_context_destroy(context);
 }
 
+static void *copy_of(const void *values, int64_t count, sptrsm_dtype t) {
+  const size_t bytes = (size_t)count * sptrsm_dtype_bytes(t);
+  return memcpy(malloc(bytes), values, bytes);
+}
+
+/* Factors that are borrowed give the bits of copies. New values are borrowed in place of the old ones, whose arrays may go. */
+Test(direct_values, borrowed_factors) {
+  sptrsm_context *context = open_context();
+  static factor_set s;
+  for (int type = SPTRSM_F32; type <= SPTRSM_C128; type++) {
+    const sptrsm_dtype t = (sptrsm_dtype)type;
+    build_factor_set(&s, &recipes[0], t);
+    sptrsm_direct *copying = create(context, &s);
+    void *L = copy_of(s.L.val, s.L.ptr[N], t), *U = copy_of(s.U.val, s.U.ptr[N], t);
+    s.L.T.val = L, s.U.T.val = U, s.f.copy = SPTRSM_BORROW;
+    sptrsm_direct *borrowing = create(context, &s);
+    s.L.T.val = s.L.val, s.U.T.val = s.U.val, s.f.copy = SPTRSM_COPY;
+    expect_same(borrowing, copying, t, "borrowed");
+    sptrsm_direct_destroy(copying);
+    change_all(&s, t);
+    cr_assert_eq(sptrsm_direct_set_values(borrowing, s.L.val, s.f.D, s.f.D_sub, s.U.val), SPTRSM_OK, "%s", sptrsm_last_error());
+    free(L), free(U);
+    copying = create(context, &s);
+    expect_same(borrowing, copying, t, "borrowed new values");
+    sptrsm_direct_destroy(copying), sptrsm_direct_destroy(borrowing);
+  }
+  sptrsm_context_destroy(context);
+}
+
+/* On the host the arrays themselves are used. In single precision there are new ones, and the caller's may go. */
+Test(direct_values, borrowing_copies_nothing, .disabled = !ON_HOST) {
+  sptrsm_context *context = open_context();
+  static factor_set s;
+  build_factor_set(&s, &recipes[0], SPTRSM_F64);
+  s.f.copy = SPTRSM_BORROW;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "serial";
+  for (int mixed = 0; mixed < 2; mixed++) {
+    sptrsm_direct *d;
+    options.precision = mixed ? SPTRSM_MIXED : SPTRSM_WORKING;
+    cr_assert_eq(sptrsm_direct_create(&d, context, &s.f, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+    const sptrsm_dtype t = mixed ? SPTRSM_F32 : SPTRSM_F64;
+    const solution before = solve(d, SPTRSM_SYS_L, t);
+    change(s.L.val, s.L.ptr[N], SPTRSM_F64, 0.25);
+    const solution after = solve(d, SPTRSM_SYS_L, t);
+    cr_assert_eq(memcmp(&before, &after, sizeof after) != 0, !mixed);
+    sptrsm_direct_destroy(d);
+  }
+  sptrsm_context_destroy(context);
+}
+
 Test(direct_values, what_it_was_made_from_may_go, .disabled = !ON_HOST) {
   sptrsm_context *context = open_context();
   factor_set *s = malloc(sizeof *s);
