@@ -242,9 +242,9 @@ static int check_item(schur_run *r, int64_t i) {
   }
   if (!r->verified) return CLI_OK;
   int code = schur_compare(&difference, r, i);
-  if (code != CLI_OK) return code;
-  if (r->worst < 0 || (!(difference <= r->difference) && !isnan(r->difference))) r->difference = difference, r->worst = i;
-  return CLI_OK;
+  if (code == CLI_OK && (r->worst < 0 || (!(difference <= r->difference) && !isnan(r->difference))))
+    r->difference = difference, r->worst = i;
+  return code;
 }
 
 static int check(schur_run *r) {

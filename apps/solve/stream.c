@@ -84,7 +84,7 @@ static int64_t own_columns(const run *r) {
 
 /* Room for one column also where the run has none. A panel lies in one file of the solution. */
 static int64_t most_width(const run *r) {
-  const int64_t nrhs = r->in.B->block.nrhs, pieces = share_pieces(&r->set->share, nrhs), own = own_columns(r);
+  const int64_t nrhs = r->in.B->block.nrhs, pieces = share_pieces(&r->set->share), own = own_columns(r);
   const int64_t most = pieces > 0 && (nrhs - 1) / pieces + 1 < own ? (nrhs - 1) / pieces + 1 : own;
   return most > 0 ? most : 1;
 }

@@ -28,7 +28,7 @@ static void save_options(sptrsm_save_options *o, const run *r) {
   save_options_of(o, r->set, NULL);
   o->path = r->x_path;
   o->keep_partial = stream_keeps(r);
-  o->pieces = share_pieces(&r->set->share, r->in.B->block.nrhs);
+  o->pieces = share_pieces(&r->set->share);
 }
 
 static bool has_berr(const run *r) { return r->verified || r->refined.on; }

@@ -114,11 +114,14 @@ test_ranks_memory() {
   # Two machines, for Open MPI: daemons with other host names.
   unshare --uts true 2>/dev/null || { echo "no other host name can be had here"; return; }
   printf '#!/bin/sh\nhost=$1; shift\nexec unshare --uts sh -c "hostname $host; $*"\n' >agent && chmod +x agent
-  hosts() { timeout -k 10 "$1" env OMPI_MCA_btl=self,vader,tcp mpirun --mca plm_rsh_agent "$PWD/agent" --mca plm rsh -H "${@:2}"; }
-  run hosts 60 a:1,b:1 true
+  printf '#!/bin/bash\nexec timeout -k 10 "$1" env OMPI_MCA_btl=self,vader,tcp mpirun --mca plm_rsh_agent "$PWD/agent" --mca plm rsh -H "${@:2}"\n' >hosts
+  chmod +x hosts
+  run ./hosts 60 a:1,b:1 true
   [ $rc = 0 ] || { echo "Open MPI reaches no other host name here"; return; }
   for hosts in a:2,b:2 a:1,b:3 a:1,b:1,c:1; do
-    run hosts 250 $hosts sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=2 --force --json report
+    background ./hosts 250 $hosts sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --force --json report
+    [ $hosts = a:1,b:1,c:1 ] || until_true shared_by_ranks || fail "no rank of $hosts shares the factors"
+    ended
     code 0
     equals "$(field report stream ranks)" $([ $hosts = a:1,b:1,c:1 ] && echo 3 || echo 4)
     same_block whole.h5:/X x.h5:/X

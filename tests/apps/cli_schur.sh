@@ -27,6 +27,7 @@ test_schur() {
     says "schur    S = B^${case#* } A^-1 B (both triangles are written), 5 x 5"
     says "factors  s.h5: n 37, ${case% *}"
     says "output   S.h5:/S"
+    check; grep -qE "^check    S z differs from .* by [0-9.e-]+ for a random z$" stdout || fail "no check, or one of an item"
     at_most "$(field report check difference)" 1e-13
     run sptrsm-solve -q s.h5 s_rhs.h5 -o x.h5 --force
     as_solved S.h5:/S s_rhs.h5:/B x.h5:/X C 1e-12
@@ -210,6 +211,7 @@ test_schur_bad() {
   rejects 3 "has a matrix for each item of a mixed batch, but s.h5 is one factor set" sptrsm-solve s.h5 --schur m.h5 -o S.h5
   # Outputs are not among the inputs, and are not replaced.
   rejects 2 "the output is the input" sptrsm-solve s.h5 --schur s_rhs.h5 -o s_rhs.h5 --force
+  rejects 2 "the output is the input" sptrsm-solve s.h5 --schur s_rhs.h5 --schur-rows c_rhs.h5 -o c_rhs.h5 --force
   rejects 5 "s_rhs.h5: exists; replace it with --force" sptrsm-solve s.h5 --schur B.mtx -o s_rhs.h5
   missing S.h5
   # NaN in a column, and a bound that no difference keeps.

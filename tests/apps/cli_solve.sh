@@ -243,6 +243,10 @@ test_profile() {
   run sptrsm-solve s.h5 s_rhs.h5 --dry-run --force --profile dry.json
   code 0
   equals "$(spans dry.json solve)" 0
+  system banded 4 1 --nrhs 90000 --order F # each column has three spans, which are more than are kept
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 --force --panel 1 --threads 1 --profile many.json
+  code 0
+  warns "spans beyond the first 262144 are left out"
   # Which files it may be.
   run sptrsm-solve -q s.h5 s_rhs.h5 --force --profile plain.json # a report is replaced by one
   code 0

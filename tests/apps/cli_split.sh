@@ -44,8 +44,12 @@ test_split() {
     run sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --resume --verify --split-files="$count"
     code 0
     warns "x.h5: is complete already"
-    # Parts: a part of 3, then those of another number; shares are whole files.
+    # Parts: one of more than there may be files, and one of 3, then those of another number; shares are whole files.
     rm x.h5
+    run part 1/1001 --verify --split-files
+    code 0
+    count_pieces 1
+    rm x.h5.p*
     run part "2/3" --verify --split-files
     code 0
     count_pieces 1

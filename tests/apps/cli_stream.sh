@@ -127,7 +127,7 @@ test_stream_memory() {
   run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5 --json whole
   code 0
   equals "$(field whole stream)" null
-  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --json report --memory-limit 100M --threads 2
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o x.h5 --json report --memory-limit 100M --threads 2 --verify
   code 0
   check; [ "$(field report stream panels)" -gt 4 ] || fail "too few panels for a stream"
   is_sanitized || at_most "$(field report memory peak_bytes)" 100e6
@@ -148,6 +148,10 @@ test_stream_memory() {
   check; [ $most -gt 0 ] || fail "no memory was seen"
   at_most $most 420e6
   rejects 6 "raise --memory-limit" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 60M --threads 2
+  local need # of which the buffers of one column are 12 MB
+  need=$(sed -n 's/.* need at least \([0-9.]*\) MB.*/\1/p' stderr)
+  rejects 6 "1 column at a time" sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --force --memory-limit 60M --threads 2 --stream=1
+  at_most "$(sed -n 's/.* need at least \([0-9.]*\) MB.*/\1/p' stderr)" "$need + 6"
   no_parts
 }
 

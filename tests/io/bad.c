@@ -182,7 +182,7 @@ static const bad_row storage[] = {
     {DATA("blocks.h5:/B"), SMALL_BLOCK, MEMORY, {"B: needs", "--memory-limit"}},
     {DATA("blocks.h5:/column"), COLUMNS, ARGUMENT, {"columns 2:9", "within 0:1"}},
     {DATA("other.h5:/B"), TRIANGLE, STRUCTURE, {"B: not a sparse matrix"}},
-    {DATA("bad_matrices.h5"), BLOCK, STRUCTURE, {"holds no B", "FILE:/path"}},
+    {DATA("bad_matrices.h5"), BLOCK, STRUCTURE, {"holds no B and no other block; name one as FILE:/path"}},
     {DATA("truncated.h5"), MATRIX, IO, {"truncated.h5: an HDF5 file that can't be opened", "truncated"}},
     {DATA("not_hdf5.h5"), MATRIX, STRUCTURE, {"not_hdf5.h5: not an HDF5 file"}},
     {DATA("empty.h5"), FACTORS, STRUCTURE, {"empty.h5: is empty"}},

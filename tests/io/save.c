@@ -42,6 +42,7 @@ static void check_saved_block(const char *where, const sptrsm_block *X, sptrsm_l
     for (int64_t k = 0; k < X->nrhs; k++)
       cr_assert(fixture_element(&Y->block, i, k) == fixture_element(X, i, k), "%s: (%d,%lld)", where, i, (long long)k);
   sptrsm_file_block_free(Y);
+  NOTHING_STAYS_OPEN(where);
 }
 
 Test(io_save, solutions_of_every_type_layout_and_size) {
@@ -118,6 +119,16 @@ static void check_same_triangle(const sptrsm_sparse *a, const sptrsm_sparse *b) 
   cr_assert(memcmp(a->val, b->val, (size_t)nnz * sptrsm_dtype_bytes(a->dtype)) == 0);
 }
 
+/* Which type of values the description of a matrix states to readers of Binsparse. */
+static void check_stated_type(const char *group, const char *type) {
+  char *text = NULL;
+  hid_t f = H5Fopen(file, H5F_ACC_RDONLY, H5P_DEFAULT), a = H5Aopen_by_name(f, group, "binsparse", H5P_DEFAULT, H5P_DEFAULT);
+  hid_t stored = H5Aget_type(a);
+  cr_assert(H5Aread(a, stored, &text) >= 0 && strstr(text, type) != NULL, "%s: %s", group, text);
+  H5free_memory(text);
+  H5Tclose(stored), H5Aclose(a), H5Fclose(f);
+}
+
 static void check_same_array(const void *a, const void *b, size_t bytes, const char *what) {
   cr_assert((a != NULL) == (b != NULL), "%s", what);
   if (a != NULL) cr_assert(memcmp(a, b, bytes) == 0, "%s", what);
@@ -190,7 +201,10 @@ Test(io_save, an_original_of_another_type_is_read_as_its_factors_are) {
   narrow.dtype = SPTRSM_F32;
   cr_assert(sptrsm_file_factors_load(&F, DATA("sets.h5:/scipy"), &narrow) == SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(sptrsm_file_factors_load(&G, DATA("sets.h5:/scipy"), NULL) == SPTRSM_OK && G->A->dtype == SPTRSM_F64);
+  cr_assert(sptrsm_file_factors_save(file, &G->factors, G->A, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+  check_stated_type("L", "\"values\":\"float64\"");
   cr_assert(sptrsm_file_factors_save(file, &F->factors, G->A, &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+  check_stated_type("L", "\"values\":\"float32\"");
   cr_assert(sptrsm_file_factors_load(&H, file, NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert(H->L->dtype == SPTRSM_F32 && H->A->dtype == SPTRSM_F32);
   for (int64_t p = 0; p < G->A->ptr[G->A->rows]; p++) cr_assert_eq(((float *)H->A->val)[p], (float)((double *)G->A->val)[p]);

@@ -42,10 +42,9 @@ void share_check(const share_request *r, const char **out) {
   if (r->into) *out = r->into;
 }
 
-int64_t share_pieces(const share_request *r, int64_t nrhs) {
+int64_t share_pieces(const share_request *r) {
   const int64_t wanted = r->pieces > 0 ? r->pieces : r->parts > 0 ? r->parts : (int64_t)PIECES_EACH * ranks_count();
-  const int64_t most = nrhs < PIECES_MAX ? nrhs : PIECES_MAX;
-  return !r->split ? 0 : wanted < most ? wanted : most;
+  return !r->split ? 0 : wanted < PIECES_MAX ? wanted : PIECES_MAX;
 }
 
 void share_columns(const share_request *r, int64_t nrhs, int64_t *begin, int64_t *end) {

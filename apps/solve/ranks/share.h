@@ -26,8 +26,8 @@ enum { SHARE_PART = 7000, SHARE_INTO, SHARE_SPLIT, SHARE_MERGE, SHARE_REMOVE };
 bool share_parse(int key, const char *text, share_request *);
 /* Exits with CLI_USAGE where the two options do not fit each other or -o. *out is set to FILE. */
 void share_check(const share_request *, const char **out);
-/* Files that a new solution of `nrhs` columns is to have; 0: one. */
-int64_t share_pieces(const share_request *, int64_t nrhs);
+/* Files that a new solution is to have if it has as many columns; 0: one. */
+int64_t share_pieces(const share_request *);
 /* The columns [*begin, *end) of the share; all without --part. */
 void share_columns(const share_request *, int64_t nrhs, int64_t *begin, int64_t *end);
 

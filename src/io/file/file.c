@@ -304,20 +304,16 @@ void spti_io_object_close(spti_io_object *o) {
   *o = (spti_io_object){.id = -1};
 }
 
-static htri_t look_up(const spti_io_object *group, const char *name) {
-  return group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
-}
-
 static sptrsm_status look_up_job(spti_io_call *c, spti_io_file *f) {
-  c->count = look_up(&c->object, c->name);
-  f->lookup_failed = f->lookup_failed || c->count < 0;
+  (void)f;
+  c->count = spti_io_has(&c->object, c->name);
   return SPTRSM_OK;
 }
 
 /* A failed look-up (no memory, damaged file) is noted in the file: to take it for "absent" could change the meaning of the file. */
 bool spti_io_has(const spti_io_object *group, const char *name) {
   int64_t exists = -1;
-  if (group->file->child == NULL) exists = look_up(group, name);
+  if (group->file->child == NULL) exists = group->type == H5I_GROUP ? H5Lexists(group->id, name, H5P_DEFAULT) : 0;
   else {
     spti_io_call *c = spti_io_call_object(group, name);
     c->job = look_up_job;

@@ -6,11 +6,11 @@
  */
 #include "io/write/writer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUFFER = 16 << 20 };
@@ -59,16 +59,16 @@ static sptrsm_status open_solution(sptrsm_file_writer *w, const char *path) {
 static sptrsm_status copy_bytes(const char *from, const char *to) {
   char *data;
   int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_TRUNC | O_CLOEXEC);
-  sptrsm_status status = in < 0 ? spti_writer_system_failed(from) : out < 0 ? spti_writer_system_failed(to) : SPTRSM_OK;
+  struct stat size;
+  sptrsm_status status = in < 0 || fstat(in, &size) != 0 ? spti_writer_system_failed(from)
+                         : out < 0                       ? spti_writer_system_failed(to)
+                                                         : SPTRSM_OK;
   if (status == SPTRSM_OK) status = spti_io_allocate(&data, to, BUFFER);
-  for (off_t at = 0; status == SPTRSM_OK;) {
-    ssize_t got = pread(in, data, BUFFER, at);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) status = spti_writer_system_failed(from);
-    if (got <= 0) break;
-    const spti_io_span bytes = {.fd = out, .at = at, .each = 1, .rows = got, .cols = 1, .layout = SPTRSM_COL_MAJOR};
-    status = spti_io_span_write(&bytes, 0, 1, data, to);
-    at += got;
+  for (off_t at = 0, count; status == SPTRSM_OK && at < size.st_size; at += count) {
+    count = size.st_size - at < BUFFER ? size.st_size - at : BUFFER;
+    status = spti_io_bytes_read(in, at, (size_t)count, data, from);
+    const spti_io_span bytes = {.fd = out, .at = at, .each = 1, .rows = count, .cols = 1, .layout = SPTRSM_COL_MAJOR};
+    if (status == SPTRSM_OK) status = spti_io_span_write(&bytes, 0, 1, data, to);
   }
   if (in >= 0 && out >= 0) free(data);
   if (in >= 0) close(in);

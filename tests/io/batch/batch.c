@@ -366,6 +366,7 @@ Test(io_batch, one_block_serves_all_items) {
   put_pattern("L", idx);
   put_values("L", 2, ITEMS, 0);
   put("B", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ORDER, 2}, v, NULL, 0);
+  mark("B", "binsparse", "{}"); /* describes a group, not a dataset */
   put_pattern("sparse", idx);
   put_values("sparse", 1, 1, 0);
   sptrsm_file_batch *batch = load("", 0, -1, NULL);
@@ -386,6 +387,8 @@ Test(io_batch, one_block_with_as_many_columns_as_items_needs_a_hint) {
   put_values("L", 2, ITEMS, 0);
   put("B", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ITEMS, ORDER}, v, NULL, 0);
   put("hinted", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ITEMS, ORDER}, v, "F", 0);
+  put("matlab", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ITEMS, ORDER}, v, NULL, 0);
+  mark("matlab", "MATLAB_class", "double");
   put("square", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ORDER, ORDER}, v, NULL, 0);
   for (int64_t end = ITEMS; end >= 2; end--) { /* all items, or those that were taken */
     sptrsm_file_batch *batch = load("", 0, end, NULL);
@@ -395,6 +398,7 @@ Test(io_batch, one_block_with_as_many_columns_as_items_needs_a_hint) {
     cr_assert(B->block.stride == 0 && B->block.nrhs == ITEMS && element(B, 1, 2, 1) == 6);
     sptrsm_file_blocks_free(B);
     sptrsm_file_blocks_free(load_blocks(":/hinted", batch, NULL));
+    sptrsm_file_blocks_free(load_blocks(":/matlab", batch, NULL));
     if (end == ORDER) refuse_blocks(":/square", batch, SPTRSM_ERR_STRUCTURE, "/square: is 3 x 3, which may be");
     sptrsm_file_batch_free(batch);
   }

@@ -16,6 +16,15 @@ static inline double value(int64_t item, int p) { return (double)(item + 1) * (p
 
 /* ---- files written by HDF5 itself ---- */
 
+/* An attribute of a group or dataset. */
+static inline void mark(const char *path, const char *name, const char *text) {
+  hid_t type = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR), f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Tset_size(type, strlen(text) + 1);
+  hid_t a = H5Acreate_by_name(f, path, name, type, one, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  cr_assert(H5Awrite(a, type, text) >= 0, "%s: %s", path, name);
+  H5Aclose(a), H5Fclose(f), H5Sclose(one), H5Tclose(type);
+}
+
 static inline void put(const char *path, hid_t type, int rank, const hsize_t *dims, const void *data, const char *order, int chunked) {
   const int is_new = count_named("out.h5") == 0;
   hid_t f = is_new ? H5Fcreate(file, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT) : H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
@@ -29,14 +38,8 @@ static inline void put(const char *path, hid_t type, int rank, const hsize_t *di
   hid_t d = H5Dcreate2(f, path, type, space, links, create, H5P_DEFAULT);
   cr_assert(d >= 0, "%s", path);
   cr_assert(data == NULL || H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
-  if (order) {
-    hid_t text = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
-    H5Tset_size(text, 2);
-    hid_t a = H5Acreate2(d, "order", text, one, H5P_DEFAULT, H5P_DEFAULT);
-    H5Awrite(a, text, order);
-    H5Aclose(a), H5Sclose(one), H5Tclose(text);
-  }
   H5Dclose(d), H5Sclose(space), H5Pclose(create), H5Pclose(links), H5Fclose(f);
+  if (order) mark(path, "order", order);
 }
 
 static inline void put_pattern(const char *group, const int32_t *indices) {

@@ -99,6 +99,7 @@ static void check_whole(int allow_external) {
   for (int i = 0; i < N; i++)
     for (int k = 0; k < NRHS; k++) cr_assert(fixture_element(&X->block, i, k) == sample(i, k), "(%d,%d)", i, k);
   sptrsm_file_block_free(X);
+  NOTHING_STAYS_OPEN(where);
 }
 
 static void in_both_orders(void (*test)(void)) {
@@ -119,15 +120,15 @@ static void add_own(void) {
   const double pair[2] = {1.5, 2.5};
   const hsize_t two = 2;
   hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT), X = H5Dopen2(f, "/run/X", H5P_DEFAULT), space = H5Screate_simple(1, &two, NULL);
-  hid_t text = H5Tcopy(H5T_C_S1);
+  hid_t text = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
   H5Tset_size(text, 5);
-  hid_t a = H5Acreate2(X, "units", text, H5Screate(H5S_SCALAR), H5P_DEFAULT, H5P_DEFAULT);
+  hid_t a = H5Acreate2(X, "units", text, one, H5P_DEFAULT, H5P_DEFAULT);
   hid_t b = H5Acreate2(X, "range", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
   hid_t c = H5Acreate2(f, "range", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
   hid_t d = H5Dcreate2(f, "/run/extra", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   cr_assert(H5Awrite(a, text, "m/s\0") >= 0 && H5Awrite(b, H5T_NATIVE_DOUBLE, pair) >= 0 && H5Awrite(c, H5T_NATIVE_DOUBLE, pair) >= 0);
   cr_assert(H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, pair) >= 0);
-  H5Aclose(a), H5Aclose(b), H5Aclose(c), H5Dclose(d), H5Dclose(X), H5Sclose(space), H5Tclose(text);
+  H5Aclose(a), H5Aclose(b), H5Aclose(c), H5Dclose(d), H5Dclose(X), H5Sclose(one), H5Sclose(space), H5Tclose(text);
   cr_assert(H5Fclose(f) >= 0);
 }
 
