@@ -13,6 +13,11 @@ enum { MATRICES = 2, SLOTS_OF_MATRIX = SPTI_DIRECT_SLOTS / MATRICES };
 
 static const sptrsm_plan *plan_at(const sptrsm_direct *d, int slot) { return spti_direct_slot_at((sptrsm_direct *)d, slot)->plan; }
 
+/* Names the factor of a slot in front of the latest message. */
+static sptrsm_status name_factor(sptrsm_status status, const sptrsm_direct *d, int slot) {
+  return spti_name_object(status, spti_direct_factor_name(d, slot / SLOTS_OF_MATRIX));
+}
+
 /* ---- clones ---- */
 
 static sptrsm_status clone_diagonal_and_sides(sptrsm_direct *d, const sptrsm_direct *from) {
@@ -31,7 +36,7 @@ static sptrsm_status clone_plans(sptrsm_direct *d, const sptrsm_direct *from) {
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     sptrsm_plan *plan;
     if (!plan_at(from, s)) continue;
-    SPTI_TRY(spti_name_object(sptrsm_plan_clone(&plan, d->matrix[s / SLOTS_OF_MATRIX], plan_at(from, s)), s < SLOTS_OF_MATRIX ? "L" : "U"));
+    SPTI_TRY(name_factor(sptrsm_plan_clone(&plan, d->matrix[s / SLOTS_OF_MATRIX], plan_at(from, s)), d, s));
     SPTI_TRY(spti_direct_adopt_plan(d, s, plan));
   }
   return SPTRSM_OK;
@@ -105,8 +110,7 @@ sptrsm_status spti_direct_like_plans(sptrsm_direct *d, const sptrsm_direct *from
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++) {
     sptrsm_plan *plan;
     if (!plan_at(from, s) || plan_at(d, s)) continue;
-    SPTI_TRY(spti_name_object(spti_plan_like(&plan, d->matrix[s / SLOTS_OF_MATRIX], (sptrsm_plan *)plan_at(from, s)),
-                              s < SLOTS_OF_MATRIX ? "L" : "U"));
+    SPTI_TRY(name_factor(spti_plan_like(&plan, d->matrix[s / SLOTS_OF_MATRIX], (sptrsm_plan *)plan_at(from, s)), d, s));
     SPTI_TRY(spti_direct_adopt_plan(d, s, plan));
   }
   return SPTRSM_OK;
@@ -149,7 +153,7 @@ static void write_solver(const sptrsm_direct *d, spti_blob *b, bool hashed) {
 static sptrsm_status measure(size_t *out, const sptrsm_direct *d) {
   spti_blob b = {.mode = SPTI_BLOB_MEASURE, .used = sizeof(spti_blob_frame)};
   for (int s = 0; s < SPTI_DIRECT_SLOTS; s++)
-    if (plan_at(d, s)) SPTI_TRY(spti_name_object(spti_plan_check_export(plan_at(d, s)), s < SLOTS_OF_MATRIX ? "L" : "U"));
+    if (plan_at(d, s)) SPTI_TRY(name_factor(spti_plan_check_export(plan_at(d, s)), d, s));
   write_solver(d, &b, false);
   *out = b.used;
   return b.status;
@@ -202,8 +206,7 @@ static sptrsm_status read_plans(sptrsm_direct *d, void *argument) {
     SPTI_TRY(s->blob.status);
     if (slot < 0 || slot >= SPTI_DIRECT_SLOTS || !d->matrix[slot / SLOTS_OF_MATRIX] || plan_at(d, (int)slot))
       return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: has a plan number %lld, which can't be; make the plan anew", (long long)slot);
-    SPTI_TRY(spti_name_object(spti_plan_read(&plan, d->matrix[slot / SLOTS_OF_MATRIX], &d->options, &s->blob, true),
-                              slot < SLOTS_OF_MATRIX ? "L" : "U"));
+    SPTI_TRY(name_factor(spti_plan_read(&plan, d->matrix[slot / SLOTS_OF_MATRIX], &d->options, &s->blob, true), d, (int)slot));
     if (plan->op.transpose != (slot >> 1 & 1) || plan->op.conj != (slot & 1)) {
       sptrsm_plan_destroy(plan);
       return spti_fail(SPTRSM_ERR_ARGUMENT, "plan: plan number %lld is for another operation; make the plan anew", (long long)slot);

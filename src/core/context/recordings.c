@@ -22,7 +22,6 @@ sptrsm_status spti_recordings_make(spti_recordings *r, int32_t panel) {
 void spti_recordings_free(spti_recordings *r) {
   for (int i = 0; i < SPTI_RECORDINGS_MOST; i++) spti_gpu_graph_free(r->recorded[i].graph);
   if (r->bound) spti_free(r->context, r->bound);
-  *r = (spti_recordings){0};
 }
 
 sptrsm_status spti_recordings_solve(const spti_recordings *r, const spti_transfer *transfer) {

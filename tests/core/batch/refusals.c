@@ -116,8 +116,7 @@ Test(batch_refusals, of_uniform_batches) {
   expect(try_uniform(), SPTRSM_ERR_SINGULAR, "L: diagonal entry (3,3) is missing");
   options.method = "block";
   expect(try_uniform(), SPTRSM_ERR_SINGULAR, "item 0: L: diagonal entry (3,3) is missing");
-  options.method = NULL;
-  L.idx = idx, D_sub[3 * ORDER] = D_sub[3 * ORDER + 1] = 1;
+  options.method = NULL, L.idx = idx, D_sub[3 * ORDER] = D_sub[3 * ORDER + 1] = 1;
   expect(try_uniform(), SPTRSM_ERR_STRUCTURE, "item 3: D_sub[0] and D_sub[1] are both nonzero");
   expect(sptrsm_batch_create_uniform(NULL, context, &factors, &values, NULL), SPTRSM_ERR_ARGUMENT, "is NULL");
 }
@@ -131,17 +130,15 @@ Test(batch_refusals, of_mixed_batches) {
   expect(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_ERR_ARGUMENT, "item 2: the factor set is NULL");
   expect(sptrsm_batch_create_mixed(&out, context, NULL, 3, NULL), SPTRSM_ERR_ARGUMENT, "items is NULL");
   expect(sptrsm_batch_create_mixed(&out, context, items, -3, NULL), SPTRSM_ERR_ARGUMENT, "count = -3 is negative");
-  single.L = &wrong, items[2] = &single;
-  wrong.dtype = SPTRSM_F32;
+  single.L = &wrong, items[2] = &single, wrong.dtype = SPTRSM_F32;
   expect(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_ERR_ARGUMENT, "item 2: it has another dtype than item 0");
   wrong.dtype = SPTRSM_F64, wrong.idx = unsorted;
   expect(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_ERR_STRUCTURE, "item 2: L: row 1");
   sptrsm_sparse no_U = L; /* which nothing has looked at where L is singular */
   double zero[ENTRIES] = {0};
-  wrong.idx = idx, wrong.val = zero, no_U.uplo = SPTRSM_UPPER, no_U.ptr = NULL;
-  single.U = &no_U, single.u_kind = SPTRSM_U_GIVEN;
+  wrong.idx = idx, wrong.val = zero, no_U.uplo = SPTRSM_UPPER, no_U.ptr = NULL, single.U = &no_U, single.u_kind = SPTRSM_U_GIVEN;
   expect(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_ERR_ARGUMENT, "item 2: U: matrix: ptr is NULL");
-  wrong.val = L_val, single.U = NULL, single.D_sub = NULL;
+  wrong.val = L_val, single.U = NULL, single.D_sub = NULL, D[ORDER - 1] = 0;
   cr_assert_eq(sptrsm_batch_create_mixed(&out, context, items, 3, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
   expect(sptrsm_batch_solve(out, SPTRSM_SYS_A, SPTRSM_N, NULL, &B, &X, NULL), SPTRSM_ERR_ARGUMENT,
          "system A needs U; the factors of item 2 have only L");
@@ -151,6 +148,10 @@ Test(batch_refusals, of_mixed_batches) {
   expect(sptrsm_batch_set_values(out, &values), SPTRSM_ERR_ARGUMENT, "item 2: D_sub is given, but the factors have no D_sub");
   values.first = 1, D_sub[1] = D_sub[2] = 1;
   expect(sptrsm_batch_set_values(out, &values), SPTRSM_ERR_STRUCTURE, "item 1: D_sub[1] and D_sub[2] are both nonzero");
+  values.first = 0, D_sub[1] = D_sub[2] = 0;
+  cr_assert_eq(sptrsm_batch_set_values(out, &values), SPTRSM_OK, "%s", sptrsm_last_error());
+  sptrsm_item_status item = {.status = 99}; /* item 1 is as singular as it was */
+  cr_assert(sptrsm_batch_item(&item, out, 1) == SPTRSM_OK && item.status == SPTRSM_ERR_SINGULAR, "status %d", item.status);
   sptrsm_batch_destroy(out);
 }
 
@@ -215,7 +216,10 @@ Test(batch_refusals, of_items_side_by_side) {
   refuse_solve("item 0: X: stride = 1 is less than the 32 elements from its first to its last one");
   X.ld--, X.stride = NRHS;
   refuse_solve("item 0: X: stride = 2 is less than the 29 elements from its first to its last one");
-  X.layout = SPTRSM_COL_MAJOR, X.ld = COUNT * ORDER, X.stride = ORDER - 1;
+  int64_t ld[COUNT] = {COUNT * NRHS, COUNT * NRHS - 1, COUNT * NRHS, COUNT * NRHS, COUNT * NRHS};
+  X.ld_of = ld;
+  refuse_solve("item 0: X: stride = 2 is less than the 32 elements from its first to its last one");
+  X.ld_of = NULL, X.layout = SPTRSM_COL_MAJOR, X.ld = COUNT * ORDER, X.stride = ORDER - 1;
   refuse_solve("item 0: X: stride = 3 is less than the 24 elements from its first to its last one");
   X.stride = ORDER;
   accept_solve();
@@ -392,8 +396,7 @@ Test(batch_refusals, blocks_side_by_side_are_none) {
 }
 
 Test(batch_refusals, nothing_to_do_is_allowed) {
-  run.status = status;
-  B.nrhs = X.nrhs = 0, B.data = X.data = NULL;
+  B.nrhs = X.nrhs = 0, B.data = X.data = NULL, run.status = status;
   accept_solve();
   values.count = 0;
   create();
@@ -413,16 +416,14 @@ Test(batch_refusals, order_zero_is_allowed) {
   L = (sptrsm_sparse){.dtype = SPTRSM_F64, .ptr = zero};
   values.L_stride = 0;
   create();
-  B.data = X.data = NULL;
-  run.status = status;
+  B.data = X.data = NULL, run.status = status;
   accept_solve();
   cr_assert(status[COUNT - 1].status == SPTRSM_OK && status[COUNT - 1].row == -1);
 }
 
 Test(batch_refusals, a_huge_ld_is_allowed) {
   static double big[ORDER * 100000];
-  B.nrhs = X.nrhs = 1, B.ld = 100000, B.stride = 1, B.data = big;
-  X.ld = 1, X.stride = ORDER;
+  B.nrhs = X.nrhs = 1, B.ld = 100000, B.stride = 1, B.data = big, X.ld = 1, X.stride = ORDER;
   for (int r = 0; r < ORDER; r++)
     for (int i = 0; i < COUNT; i++) big[r * B.ld + i] = 1;
   accept_solve();
@@ -541,8 +542,7 @@ Test(batch_refusals, singular_items_of_a_mixed_batch_come_and_go) {
   cr_assert_eq(sptrsm_batch_create_mixed(&batch, context, items, COUNT, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
   sptrsm_batch_facts facts = {.size = sizeof facts};
   cr_assert_eq(sptrsm_batch_info(&facts, batch), SPTRSM_OK);
-  cr_assert_eq(facts.patterns, 1, "%d patterns", (int)facts.patterns);
-  cr_assert(facts.method[0] && facts.reason[0]);
+  cr_assert(facts.patterns == 1 && facts.method[0] && facts.reason[0], "%d patterns", (int)facts.patterns);
   come_and_go();
   sptrsm_batch_destroy(batch);
   L_val[2 * ENTRIES + 4] = 0; /* singular from the beginning */

@@ -565,6 +565,8 @@ Test(blobs, factor_sets_refused_and_damaged) {
   bytes blob = export_set(a);
   build_factor_set(&other, &recipes[with_U], SPTRSM_F64); /* draws another pattern */
   expect_set_refused(context, &other, NULL, blob, "L: plan: the matrix has another pattern");
+  other.f.L = s.f.L;
+  expect_set_refused(context, &other, NULL, blob, "U: plan: the matrix has another pattern");
   build_factor_set(&other, &recipes[with_U], SPTRSM_F32);
   expect_set_refused(context, &other, NULL, blob, "is of factors of another type");
   build_factor_set(&other, &recipes[without], SPTRSM_F64);

@@ -206,7 +206,7 @@ Test(multi, refusals) {
   expect(sptrsm_multi_create_plans(&m, plan, twice, 2), SPTRSM_ERR_ARGUMENT, "context 1 is an earlier one, too");
   expect(sptrsm_multi_create_plans(&m, plan, c.all, 1), SPTRSM_ERR_ARGUMENT, "context 0 is that of the solver, too");
   expect(sptrsm_multi_create_plans(&m, plan, none, 1), SPTRSM_ERR_ARGUMENT, "context 0 is NULL");
-  expect(sptrsm_multi_create_plans(&m, plan, NULL, -1), SPTRSM_ERR_ARGUMENT, "-1 more contexts");
+  expect(sptrsm_multi_create_plans(&m, plan, NULL, -1), SPTRSM_ERR_ARGUMENT, "-1 more contexts, 0 to 1023 are possible");
   expect(sptrsm_multi_create_plans(&m, NULL, NULL, 0), SPTRSM_ERR_ARGUMENT, "is NULL");
   expect(sptrsm_multi_create(&m, NULL, NULL, 0), SPTRSM_ERR_ARGUMENT, "is NULL");
   cr_assert_null(m);

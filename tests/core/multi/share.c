@@ -228,6 +228,13 @@ Test(share, a_slow_host_beside_gpus_sits_out) {
   cr_assert(s.w[1].left && s.w[1].slow);
 }
 
+/* The first chunk of a host took up to twice as long as those after it, so its part is that of twice the speed. */
+Test(share, the_first_chunk_of_a_host_counts_twice) {
+  scene s = {.w = {{.panel = 8, .chunk = 100000, .rate = 80, .warm = true},
+                   {.panel = 8, .chunk = 100000, .first = 40, .warm = true, .prompt = true}}};
+  cr_assert_eq(takes(&s, 2, 1), 50000);
+}
+
 /* Parts are those of the workers that go on, and of those that are not slow. */
 Test(share, who_has_left_and_who_is_slow_has_no_part) {
   const spti_share_worker even = {.panel = 8, .chunk = 100000, .rate = 80, .warm = true};

@@ -227,18 +227,19 @@ Test(schur_device, symmetric_forms) {
 Test(schur_device, general_form) {
   static tree t;
   static columns B, C;
-  enum { ROWS = COLUMNS / 2 };
+  enum { ROWS = COLUMNS / 2, FEW = 3 };
   double *S = memory_for_S(), *E = memory_for_S(), *dense = reachable((size_t)ORDER * 4 * sizeof *dense);
   for (int op = SPTRSM_N; op <= SPTRSM_C; op++)
-    for (int k = 0; k < 3; k++) { /* sparse, dense B in device memory, dense C in host memory */
+    for (int k = 0; k < 4; k++) { /* sparse; dense B in device memory; dense C in host memory; sparse, and a chunk is worth many rows */
+      const int rows = k == 2 ? 2 : k == 3 ? FEW : ROWS;
       char what[64];
       both b;
       sptrsm_schur_request q;
-      if (!ALL_CASES && k != op) continue;
+      if (!ALL_CASES && k % 3 != op) continue;
       snprintf(what, sizeof what, "op %d, case %d", op, k);
       make_tree(&t, SPTRSM_C128);
       make_columns(&B, COLUMNS, SPTRSM_C128);
-      make_columns(&C, ROWS, SPTRSM_C128);
+      make_columns(&C, rows, SPTRSM_C128);
       for (int64_t e = 0; e < 2 * ORDER; e++) put(dense, e, SPTRSM_C128, number(SPTRSM_C128));
       sptrsm_block block = {dense, ORDER, ORDER, 2, SPTRSM_C128, SPTRSM_COL_MAJOR, k == 1 ? SPTRSM_CUDA : SPTRSM_HOST}, same = block;
       same.place = SPTRSM_HOST;
@@ -255,7 +256,7 @@ Test(schur_device, general_form) {
       ok(sptrsm_schur_create(&b.schur[0], b.direct[0], &q), what);
       whole.dense = &same;
       ok(sptrsm_schur_create(&b.schur[1], b.direct[1], &q), what);
-      for (int on_host = 0; on_host < 2; on_host++) check(&b, S, E, SPTRSM_C128, k == 2 ? 2 : ROWS, k == 1 ? 2 : COLUMNS, on_host, what);
+      for (int on_host = 0; on_host < 2; on_host++) check(&b, S, E, SPTRSM_C128, rows, k == 1 ? 2 : COLUMNS, on_host, what);
       destroy(&b);
     }
 }

@@ -1,5 +1,8 @@
 /* stream.c -- factors that stream from host memory because of a memory limit on a CUDA context: the bits are those of a plan on the device,
  * whatever the number of pieces, in all forms of matrices and blocks; new values; refusals. */
+#include <sptrsm_schur.h>
+
+#include "core/direct/direct.h"
 #include "core/stream/stream.h"
 
 /* ---- bits ---- */
@@ -239,6 +242,8 @@ static void compare_sets(sptrsm_dtype dtype, bool mirrored, int percent) {
     ok(sptrsm_direct_info(&L, &U, tight));
     cr_assert(percent > 110 || (strcmp(L.method, "block-streamed") == 0 && strcmp(U.method, "block-streamed") == 0), "%s, %s", L.method,
               U.method);
+    for (int m = 0; m < 2 && strcmp(L.method, "block-streamed") == 0; m++)
+      cr_assert(!tight->matrix[m] || spti_matrix_device_copies(tight->matrix[m]) == 0, "a copy of matrix %d is on the device", m);
     if (k != 2) continue;
     test_system_new_values(&s.L, 21);
     ok(sptrsm_direct_set_values(whole, s.L.T.val, NULL, NULL, NULL));
@@ -307,6 +312,47 @@ Test(stream, plans_take_turns_where_memory_is_short) {
   sptrsm_direct_destroy(apart);
   sptrsm_direct_destroy(in_turns);
   for (int k = 0; k < 2; k++) sptrsm_context_destroy(context[k]);
+  test_system_free(&s.L);
+  test_system_free(&s.U);
+}
+
+/* The plans that a Schur complement keeps do not stream where the limit has no room for another one. */
+Test(stream, lent_plans_stay) {
+  static set s;
+  static const int64_t ptr[2] = {0, 1};
+  static const int32_t idx[1] = {0};
+  static const double one[1] = {1};
+  double values[2] = {0};
+  sptrsm_schur_columns column;
+  sptrsm_schur_request request;
+  sptrsm_schur *schur;
+  sptrsm_direct *d;
+  sptrsm_options options;
+  sptrsm_info L = {.size = sizeof L};
+  sptrsm_context *context = open_context(0);
+  sptrsm_options_init(&options), sptrsm_schur_columns_init(&column), sptrsm_schur_request_init(&request);
+  options.method = "block:rows=16,least=3";
+  column.count = 1, column.ptr = ptr, column.idx = idx, column.val = one;
+  request.B = request.C = &column;
+  make_set(&s, SPTRSM_F64, false);
+  ok(sptrsm_direct_create(&d, context, &s.f, &options));
+  ok(sptrsm_schur_create(&schur, d, &request));
+  test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_COL_MAJOR, 0);
+  for (int turn = 0; turn < 2; turn++) {
+    sptrsm_block S = {.data = &values[turn], .ld = 1, .n = 1, .nrhs = 1, .dtype = SPTRSM_F64, .place = SPTRSM_HOST};
+    ok(sptrsm_schur_solve(schur, &S));
+    ok(sptrsm_context_sync(context));
+    ok(sptrsm_context_set_memory_limit(context, 1));
+    cr_assert_eq(sptrsm_direct_solve(d, SPTRSM_SYS_Aat, SPTRSM_N, NULL, &B.block, &B.block), SPTRSM_ERR_MEMORY);
+    ok(sptrsm_context_set_memory_limit(context, 0));
+    ok(sptrsm_direct_info(&L, NULL, d));
+    cr_assert_str_eq(L.method, "block");
+  }
+  cr_assert(values[0] != 0 && values[0] == values[1], "%g, then %g", values[0], values[1]);
+  sptrsm_schur_destroy(schur);
+  sptrsm_direct_destroy(d);
+  sptrsm_context_destroy(context);
+  test_block_free(&B);
   test_system_free(&s.L);
   test_system_free(&s.U);
 }

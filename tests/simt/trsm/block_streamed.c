@@ -142,6 +142,24 @@ Test(simt_block_streamed, new_values_in_the_memory_of_a_workspace) {
   test_system_free(&system);
 }
 
+/* A workspace in memory that a solver lends; what was made before a capture refuses the feed is given back. */
+Test(simt_block_streamed, no_workspace_during_a_capture) {
+  test_system system = test_system_make(TEST_TREE, ROWS, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);
+  solver pieces = open_solver(&system, "block-streamed:pieces=3", SPTRSM_N, 0);
+  const spti_shared_work *shared = pieces.plan->method->shared_work;
+  void *work = NULL, *memory;
+  size_t bytes;
+  ok(shared->bytes(&bytes, pieces.plan, COLUMNS));
+  cr_assert_not_null(memory = malloc(bytes));
+  emulated_gpu_captures = true;
+  cr_assert_eq(shared->create(&work, pieces.plan, COLUMNS, memory), SPTRSM_ERR_ARGUMENT);
+  emulated_gpu_captures = false;
+  cr_assert(!work && strstr(sptrsm_last_error(), "captured"), "%s", sptrsm_last_error());
+  free(memory);
+  close_solver(&pieces);
+  test_system_free(&system);
+}
+
 /* A sweep launches the fill, a kernel for each piece, and where they overlap a gate before each but the first. */
 Test(simt_block_streamed, launches) {
   test_system system = test_system_make(TEST_TREE, ROWS, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 7);

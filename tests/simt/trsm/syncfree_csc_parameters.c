@@ -4,15 +4,17 @@
 
 #include <string.h>
 
+#include "simt/emulator/emulated_gpu.h"
 #include "support/oracle.h"
 
-enum { N = 40, NRHS = 5 };
+enum { N = 40, NRHS = 5, LARGE = 32769 };
 
 typedef struct {
   const char *method;
   sptrsm_select select;
   int32_t p, q;
   const char *expected; /* how the plan's parameters begin */
+  int32_t n;            /* of a diagonal matrix; 0: a random one */
 } parameter_case;
 
 static const parameter_case cases[] = {
@@ -38,7 +40,8 @@ static sptrsm_status open_plan(opened *o, const parameter_case *c) {
   options.select = c->select;
   options.p = c->p;
   options.q = c->q;
-  *o = (opened){.system = test_system_make(TEST_RANDOM, N, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3)};
+  *o = (opened){.system = test_system_make(c->n ? TEST_DIAGONAL : TEST_RANDOM, c->n ? c->n : N, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER,
+                                           TEST_NONUNIT, 3)};
   cr_assert_eq(sptrsm_context_create(&o->context, SPTRSM_CUDA, 0, NULL), SPTRSM_OK);
   cr_assert_eq(sptrsm_matrix_create(&o->matrix, o->context, &o->system.T, SPTRSM_COPY), SPTRSM_OK);
   return sptrsm_plan_create(&o->plan, o->matrix, &options);
@@ -75,6 +78,42 @@ Test(simt_syncfree_csc_parameters, names_and_options) {
     cr_assert_eq(sptrsm_plan_info(&info, o.plan), SPTRSM_OK);
     cr_assert_eq(strncmp(info.parameters, c->expected, strlen(c->expected)), 0, "%s: %s, not %s", c->method, info.parameters, c->expected);
     expect_solves(&o, c->method);
+    close_plan(&o);
+  }
+}
+
+/* One by one: a launch for each right-hand side beside the one that clears counters. */
+static int64_t launches_of(const opened *o, int32_t nrhs) {
+  const int64_t before = emulated_gpu_launches;
+  test_block X = test_block_make(o->system.T.n, nrhs, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
+  cr_assert_eq(sptrsm_solve(o->plan, NULL, NULL, &X.block, &X.block), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_sync(o->context), SPTRSM_OK);
+  test_block_free(&X);
+  return emulated_gpu_launches - before;
+}
+
+Test(simt_syncfree_csc_parameters, few_right_hand_sides_go_one_by_one) {
+  static const struct {
+    parameter_case c; /* expected: how its parameters end */
+    int most;         /* right-hand sides that go one by one */
+  } forms[] = {{{"syncfree-csc", .expected = "order=natural parts=0 one=values"}, 3},
+               {{"syncfree-csc:singly=1", .expected = "order=natural parts=0 one=values"}, 1},
+               {{"syncfree-csc:singly=0", .expected = "order=natural parts=0 one=as-block"}, 0},
+               {{"syncfree-csc:select=rhs", .expected = "order=natural parts=0 one=as-block"}, 0},
+               {{"syncfree-csc:ready=1", .expected = "order=ready parts=0 one=as-block"}, 0},
+               {{"syncfree-csc:ready=1,two=0", .expected = "order=ready parts=0 one=global"}, 3},
+               {{"syncfree-csc", .expected = "order=ready parts=0 one=values", .n = LARGE}, 1}};
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    sptrsm_info info = {.size = sizeof info};
+    opened o;
+    cr_assert_eq(open_plan(&o, &forms[i].c), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(sptrsm_plan_info(&info, o.plan), SPTRSM_OK);
+    cr_assert(strstr(info.parameters, forms[i].c.expected), "%s: %s", forms[i].c.method, info.parameters);
+    const int64_t once = launches_of(&o, 1);
+    for (int32_t nrhs = 2; nrhs <= 4 && (nrhs == 2 || !forms[i].c.n); nrhs++) {
+      const int64_t more = launches_of(&o, nrhs) - once;
+      cr_assert_eq(more > 0, nrhs <= forms[i].most, "case %zu: %d right-hand sides take %d more launches than one", i, nrhs, (int)more);
+    }
     close_plan(&o);
   }
 }

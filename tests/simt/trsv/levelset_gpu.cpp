@@ -115,6 +115,19 @@ Test(simt_levelset_gpu, long_row) {
   }
 }
 
+/* Row i of a dense triangle, a level of its own, has i entries off the diagonal. */
+Test(simt_levelset_gpu, heavy_levels_are_wide) {
+  levelset_case c;
+  c.pattern = shape::dense;
+  c.n = 10;
+  two_views<double> system(c, 3);
+  simt::use(simt::schedule::from_seed(3));
+  sptrsm_plan *plan = plan_case_open(&system.rows);
+  cr_assert_eq(analyse_as(plan, "heavy=5"), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(strstr(method_case_parameters(plan), " runs=1 segments=1 wide=4"), "%s", method_case_parameters(plan));
+  method_case_close(plan);
+}
+
 /* One workspace for blocks at different addresses and of different widths: recorded launches must not keep the address of the first. */
 Test(simt_levelset_gpu, one_work_for_all_blocks) {
   enum { PANEL = 3, SOLVES = 6 };

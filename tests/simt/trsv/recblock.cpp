@@ -22,7 +22,7 @@ struct blocks_case : drawn_system {
 
   void draw(uint64_t seed) {
     static const char *const levels[] = {"levels=20,thin=100", "levels=0,thin=0", "levels=3,thin=3"};
-    static const char *const rows[] = {"short=32,long=2048,chunk=256", "short=2,long=3,chunk=2", "thread=2,short=1,long=4,chunk=3"};
+    static const char *const rows[] = {"short=32,long=2048,chunk=256", "short=2,long=3,chunk=1", "thread=2,short=1,long=4,chunk=3"};
     numbers r = numbers_of(seed + 55);
     draw_system(r);
     column_major = r.below(2);
