@@ -21,7 +21,10 @@ typedef struct {
 } sptrsm_square;
 
 /* Gives a direct solver a copy of the matrix A that its factors were made from, in the dtype that the factors were given in. Call it again
- * when A has new values; A NULL removes the copy. Errors: ARGUMENT, STRUCTURE (names the first index out of range), MEMORY, DEVICE. */
+ * when A has new values; A NULL removes the copy. Errors: ARGUMENT, STRUCTURE (names the first index out of range), MEMORY, DEVICE.
+ * If the context has a memory limit, the panels get as narrow as refinement needs; if there is no room for one right-hand side, that is
+ * MEMORY, and the solver has no copy afterwards. With a limit this and refinement free the memory of earlier solves, so CUDA graphs of
+ * these must not be replayed. */
 SPTRSM_API sptrsm_status sptrsm_direct_set_original(sptrsm_direct *, const sptrsm_square *A);
 
 typedef struct {
@@ -62,8 +65,8 @@ typedef struct {
  *
  * B and X as in sptrsm_direct_solve, but X must not be B, and both have the dtype that the factors were given in. options and out may be
  * NULL. Returns when the work is done. Memory: two panels beyond the solver's own, and two more if a GPU works on blocks in host memory.
- * ferr takes two panels of double precision in host memory and, for a time, one of real numbers on the GPU; options.memory_limit does not
- * count these. Errors as in sptrsm_direct_solve. */
+ * ferr takes two panels of double precision in host memory, which options.memory_limit does not count. Errors as in sptrsm_direct_solve;
+ * after an error the memory is given back. */
 SPTRSM_API sptrsm_status sptrsm_direct_refine(sptrsm_direct *, sptrsm_system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
                                               sptrsm_block *X, const sptrsm_refine_options *options, sptrsm_refine_result *out);
 

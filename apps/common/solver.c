@@ -175,6 +175,14 @@ static int create_fail(sptrsm_status status, const solver_request *r) {
   return CLI_INPUT;
 }
 
+sptrsm_status solver_tell_plans(solver *s) {
+  sptrsm_status status = SPTRSM_OK;
+  s->plans = 0;
+  if (chain_has(s->system, 'L')) status = sptrsm_direct_info(&s->info[s->plans++], NULL, s->direct);
+  if (status == SPTRSM_OK && chain_has(s->system, 'U')) status = sptrsm_direct_info(NULL, &s->info[s->plans++], s->direct);
+  return status;
+}
+
 /* A solve of a block without columns creates the plans that the system needs, so that their time counts as analysis. */
 static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, const solver_request *r, const sptrsm_options *options) {
   sptrsm_factors f = F->factors;
@@ -186,10 +194,7 @@ static sptrsm_status create_direct(solver *s, const sptrsm_file_factors *F, cons
   sptrsm_block none = {.ld = F->L_tri.n > 0 ? F->L_tri.n : 1, .n = F->L_tri.n, .dtype = kept, .layout = SPTRSM_COL_MAJOR};
   if (status == SPTRSM_OK) status = sptrsm_direct_solve(s->direct, s->system, s->op, NULL, &none, &none);
   if (status == SPTRSM_OK) status = sptrsm_direct_workspace_bytes(&s->workspace_bytes, s->direct);
-  bool lower = chain_has(r->system, 'L'), upper = chain_has(r->system, 'U');
-  if (status == SPTRSM_OK && lower) status = sptrsm_direct_info(&s->info[s->plans++], NULL, s->direct);
-  if (status == SPTRSM_OK && upper) status = sptrsm_direct_info(NULL, &s->info[s->plans++], s->direct);
-  return status;
+  return status == SPTRSM_OK ? solver_tell_plans(s) : status;
 }
 
 /* Only structgrid compares a grid with the pattern of the matrix. */

@@ -78,7 +78,8 @@ int solver_create(solver *, const sptrsm_file_factors *, const solver_request *)
 /* Solves for the columns with one of the members, in place if B is X, and waits for the end of queued work. Members may solve at the same
  * time. */
 sptrsm_status solver_run(solver *, int member, const solver_columns *);
-sptrsm_multi_member solver_member(const solver *, int member);                /* its context, and its plan or factor set */
+sptrsm_status solver_tell_plans(solver *);                     /* fills `info` with the plans of the factor set as they are now */
+sptrsm_multi_member solver_member(const solver *, int member); /* its context, and its plan or factor set */
 sptrsm_block block_columns(const sptrsm_block *, int64_t begin, int64_t end); /* columns [begin, end) of a block, not copied */
 /* The kinds of its devices, each once: "host", "NVIDIA H200, host". The bits of a column may depend on which of them solved it. */
 const char *solver_kinds(char *text, size_t size, const solver *);

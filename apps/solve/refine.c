@@ -93,6 +93,7 @@ int refine_start(refinement *out, const refine_request *r, const problem *p, sol
     if (status == SPTRSM_OK) status = sptrsm_direct_workspace_bytes(&bytes, m.direct);
     s->workspace_bytes = k == 0 ? bytes : s->workspace_bytes + bytes;
   }
+  if (status == SPTRSM_OK) status = solver_tell_plans(s); /* with a memory limit there may be others now */
   return solver_fail(status);
 }
 

@@ -13,10 +13,9 @@
 #include "core/context/alloc.h"
 #include "core/direct/single.h"
 #include "core/plan/method.h"
-#include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
-/* ---- plans and the panels that they share ---- */
+/* ---- plans ---- */
 
 /* The plan for a stage, the matrix that it solves with and the operation on that matrix: U = L^T and U = L^H are read from L. */
 static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, const spti_system_stage *stage) {
@@ -29,29 +28,10 @@ static spti_direct_slot *slot_of(sptrsm_direct *d, int *matrix, spti_op *op, con
   return &d->slots[*matrix][op->transpose][op->conj];
 }
 
-/* Narrows d->panel so that the new plan can solve it too and all plans together keep within the memory limits. */
-static sptrsm_status fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
-  int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
-  const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
-  const int32_t wanted = panel;
-  sptrsm_status status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, spti_direct_workspace_bytes, d);
-  if (added->method->flags & SPTI_FROM_HOST && !d->shares_work && (status == SPTRSM_ERR_MEMORY || panel < wanted)) {
-    spti_direct_free_workspace(d);
-    d->shares_work = true;
-    panel = wanted;
-    status = spti_panel_fit(&panel, least, d->context, d->options.memory_limit, spti_direct_workspace_bytes, d);
-  }
-  SPTI_TRY(status);
-  if (added->method->flags & SPTI_FROM_HOST) panel = spti_panel_even(panel, d->options.nrhs_hint);
-  if (panel != d->panel) spti_direct_free_workspace(d); /* it was made for another width */
-  d->panel = panel;
-  return SPTRSM_OK;
-}
-
 sptrsm_status spti_direct_adopt_plan(sptrsm_direct *d, int slot, sptrsm_plan *plan) {
   spti_direct_slot *s = spti_direct_slot_at(d, slot);
   s->plan = plan;
-  const sptrsm_status status = fit_panel(d, plan);
+  const sptrsm_status status = spti_direct_fit_panel(d, plan);
   if (status == SPTRSM_OK) return status;
   sptrsm_plan_destroy(s->plan);
   s->plan = NULL;
@@ -79,9 +59,13 @@ sptrsm_status spti_direct_begin_to_stream(sptrsm_direct *d, const sptrsm_direct 
   spti_plan_streamed_name(name, sizeof name, d->options.method);
   d->options.method = strcpy(d->method, name);
   d->panel = 0;
-  for (int s = 0; s < SPTI_DIRECT_SLOTS; s++)
-    if (had >> s & 1) SPTI_TRY(make_plan(d, s));
-  return SPTRSM_OK;
+  sptrsm_status status = SPTRSM_OK;
+  for (int s = 0; s < SPTI_DIRECT_SLOTS && status == SPTRSM_OK; s++)
+    if (had >> s & 1) status = make_plan(d, s);
+  if (status == SPTRSM_OK) return SPTRSM_OK;
+  spti_direct_keep_plans(d, 0); /* the next solve makes them anew, with panels of a width of their own */
+  d->panel = 0;
+  return status;
 }
 
 /* Where the memory limit has no room for a plan beside the others, all of them stream, unless some are lent. */
@@ -91,7 +75,7 @@ static sptrsm_status need_plan(spti_direct_slot **out, sptrsm_direct *d, const s
   *out = slot_of(d, &matrix, &op, stage);
   const int s = (int)(*out - &d->slots[0][0][0]);
   if ((*out)->plan) return SPTRSM_OK;
-  if (d->context->memory_limit > 0) spti_direct_free_workspace(d); /* its room may be needed; the next solve makes it anew */
+  if (d->context->memory_limit > 0) spti_direct_make_room(d);
   const sptrsm_status status = make_plan(d, s);
   if (status != SPTRSM_ERR_MEMORY || d->lends || !spti_plan_may_stream(d->context, d->options.method)) return status;
   SPTI_TRY(spti_direct_begin_to_stream(d, d));
@@ -377,9 +361,9 @@ size_t spti_direct_bytes(const sptrsm_direct *d) {
 
 sptrsm_status sptrsm_direct_workspace_bytes(size_t *out, const sptrsm_direct *d) {
   if (!out || !d) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_direct_workspace_bytes: out or direct is NULL");
-  size_t solving, extension = 0;
-  if (d->extension.state) SPTI_TRY(d->extension.bytes(&extension, d));
+  size_t solving, panels = 0, rest;
+  if (d->extension.state) SPTI_TRY(d->extension.bytes(&panels, &rest, d, d->panel));
   SPTI_TRY(spti_direct_workspace_bytes(&solving, (sptrsm_direct *)d, d->panel));
-  *out = solving + extension;
+  *out = solving + panels;
   return SPTRSM_OK;
 }

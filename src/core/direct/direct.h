@@ -14,9 +14,12 @@ typedef struct {
 
 /* State that a component above keeps with a direct solver: iterative refinement registers the original matrix here. */
 typedef struct {
-  void *state; /* NULL: none */
+  void *state;      /* NULL: none */
+  const char *name; /* for messages */
   void (*free)(void *state, const sptrsm_context *);
-  sptrsm_status (*bytes)(size_t *out, const sptrsm_direct *); /* of the memory that it will need for solving */
+  void (*release)(void *state, const sptrsm_context *); /* frees what solving has made, and will make anew */
+  /* Of the memory that it will need for solving with panels of that width, and of what it keeps on a device beside them. */
+  sptrsm_status (*bytes)(size_t *panels, size_t *rest, const sptrsm_direct *, int32_t panel);
 } spti_direct_extension;
 
 /* Memory that plans, also of several solvers, share for their work, since they solve one after the other: as many bytes as
@@ -65,9 +68,16 @@ sptrsm_status spti_direct_workspace_bytes(size_t *out, void *owner, int32_t pane
 sptrsm_status spti_direct_need_shared(sptrsm_direct *); /* before spti_direct_need_work: makes what plans share, if it is too small */
 sptrsm_status spti_direct_need_work(sptrsm_direct *, spti_direct_slot *);
 void spti_direct_free_workspace(sptrsm_direct *); /* the next pipeline makes it anew */
+void spti_direct_make_room(sptrsm_direct *);      /* likewise, and what the extension has made */
 /* Bytes of the work of the plans made so far, for panels of that width: *shared in the memory that plans share, *own beside it, with
  * what must stay free. */
 sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_direct *, int32_t panel);
+
+/* Narrows d->panel so that the new plan can solve it too and all plans together, with the extension, keep within the memory limits. */
+sptrsm_status spti_direct_fit_panel(sptrsm_direct *, const sptrsm_plan *added);
+/* Where the context has a memory limit: frees what solves have made, and chooses the panel anew, for what the extension needs now and the
+ * room that there is now. All factors stream if that leaves too narrow a panel. If it fails, solves without the extension still work. */
+sptrsm_status spti_direct_refit(sptrsm_direct *);
 
 /* ---- direct.c ---- */
 

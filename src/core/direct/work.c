@@ -1,7 +1,9 @@
-/* work.c -- the memory that solves of a factor set change, beside the panels: each plan's work, or memory that plans share. */
+/* work.c -- the memory that solves of a factor set change: each plan's work, or memory that plans share, and how wide the panels beside it
+ * are. */
 #include "core/context/alloc.h"
 #include "core/direct/direct.h"
 #include "core/plan/method.h"
+#include "core/plan/panel.h"
 #include "core/plan/workspace.h"
 
 void spti_direct_free_workspace(sptrsm_direct *d) {
@@ -66,4 +68,63 @@ sptrsm_status spti_direct_need_work(sptrsm_direct *d, spti_direct_slot *s) {
   else SPTI_TRY(s->plan->method->shared_work->create(&s->work, s->plan, d->panel, shared_of(d)->memory));
   s->work_made = true;
   return SPTRSM_OK;
+}
+
+/* ---- the width of the panels ---- */
+
+/* For spti_panel_fit: all that solves allocate. */
+static sptrsm_status bytes_with_extension(size_t *out, void *owner, int32_t panel) {
+  size_t solving, panels, rest;
+  SPTI_TRY(spti_direct_workspace_bytes(&solving, owner, panel));
+  SPTI_TRY(((const sptrsm_direct *)owner)->extension.bytes(&panels, &rest, owner, panel));
+  *out = solving + panels + rest;
+  return SPTRSM_OK;
+}
+
+/* options.memory_limit is for the workspace alone. */
+static sptrsm_status narrow_panel(int32_t *panel, sptrsm_direct *d) {
+  const int32_t least = spti_plan_may_stream(d->context, d->options.method) ? SPTI_PANEL_WORTHWHILE : 1;
+  SPTI_TRY(spti_panel_fit(panel, least, d->context, d->options.memory_limit, spti_direct_workspace_bytes, d));
+  if (!d->extension.state) return SPTRSM_OK;
+  return spti_name_object(spti_panel_fit(panel, least, d->context, 0, bytes_with_extension, d), d->extension.name);
+}
+
+sptrsm_status spti_direct_fit_panel(sptrsm_direct *d, const sptrsm_plan *added) {
+  int32_t panel = d->panel && d->panel < added->panel ? d->panel : added->panel;
+  const int32_t wanted = panel;
+  sptrsm_status status = narrow_panel(&panel, d);
+  if (added->method->flags & SPTI_FROM_HOST && !d->shares_work && (status == SPTRSM_ERR_MEMORY || panel < wanted)) {
+    spti_direct_free_workspace(d);
+    d->shares_work = true;
+    panel = wanted;
+    status = narrow_panel(&panel, d);
+  }
+  SPTI_TRY(status);
+  if (added->method->flags & SPTI_FROM_HOST) panel = spti_panel_even(panel, d->options.nrhs_hint);
+  if (panel != d->panel) spti_direct_free_workspace(d); /* it was made for another width */
+  d->panel = panel;
+  return SPTRSM_OK;
+}
+
+void spti_direct_make_room(sptrsm_direct *d) {
+  spti_direct_free_workspace(d);
+  if (d->extension.state) d->extension.release(d->extension.state, d->context);
+}
+
+sptrsm_status spti_direct_refit(sptrsm_direct *d) {
+  const int32_t panel = d->panel;
+  const bool shares_work = d->shares_work;
+  sptrsm_status status = SPTRSM_OK;
+  if (d->context->memory_limit == 0) return SPTRSM_OK;
+  spti_direct_make_room(d);
+  d->panel = 0;
+  d->shares_work = false;
+  for (int s = 0; s < SPTI_DIRECT_SLOTS && status == SPTRSM_OK; s++)
+    if (spti_direct_slot_at(d, s)->plan) status = spti_direct_fit_panel(d, spti_direct_slot_at(d, s)->plan);
+  if (status == SPTRSM_ERR_MEMORY && !d->lends && spti_plan_may_stream(d->context, d->options.method))
+    return spti_direct_begin_to_stream(d, d);
+  if (status == SPTRSM_OK) return SPTRSM_OK;
+  d->panel = panel;
+  d->shares_work = shares_work;
+  return status;
 }

@@ -70,9 +70,12 @@ sptrsm_status spti_panel_fit(int32_t *panel, int32_t least, const sptrsm_context
   for (; limited; *panel = next_narrower(*panel)) {
     SPTI_TRY(bytes_of(&bytes, owner, *panel));
     if (bytes <= room) break;
-    if (*panel == least || next_narrower(*panel) < least)
-      return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for %d right-hand side%s takes %zu bytes, the limit %s %zu", *panel,
-                       *panel == 1 ? "" : "s", bytes, room == limit ? "is" : "of the context leaves", room);
+    if (*panel > least && next_narrower(*panel) >= least) continue;
+    char whose[96] = "is";
+    if (limit == 0 || room < limit)
+      snprintf(whose, sizeof whose, "of %zu for this context, which can be raised, leaves", context->memory_limit);
+    return spti_fail(SPTRSM_ERR_MEMORY, "a workspace for %d right-hand side%s takes %zu bytes, the limit %s %zu", *panel,
+                     *panel == 1 ? "" : "s", bytes, whose, room);
   }
   return SPTRSM_OK;
 }

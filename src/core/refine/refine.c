@@ -33,8 +33,16 @@ sptrsm_status sptrsm_direct_set_original(sptrsm_direct *d, const sptrsm_square *
     }
   }
   spti_direct_drop_extension(d);
-  if (fresh) d->extension = (spti_direct_extension){.state = fresh, .free = spti_refiner_free, .bytes = spti_refiner_bytes};
-  return SPTRSM_OK;
+  if (fresh)
+    d->extension = (spti_direct_extension){.state = fresh,
+                                           .name = "refinement, which sptrsm_direct_set_original with NULL gives up",
+                                           .free = spti_refiner_free,
+                                           .release = spti_refiner_release,
+                                           .bytes = spti_refiner_bytes};
+  const sptrsm_status status = spti_direct_refit(d);
+  if (status == SPTRSM_OK || !fresh) return SPTRSM_OK;
+  spti_direct_drop_extension(d);
+  return status;
 }
 
 /* ---- the call ---- */
@@ -65,12 +73,13 @@ double spti_residual_bounds(spti_residual_args *a, sptrsm_dtype dtype, int32_t l
   return u;
 }
 
-/* Sets the orientation of A and the constants that depend on the type. */
+/* Sets the orientation of A and the constants that depend on the type. A memory limit has room for one orientation. */
 static sptrsm_status prepare(spti_refine_job *j) {
   const spti_op op = spti_original_op(j->system, j->op);
   const int orientation = op.transpose ? SPTI_LINES_OF_AT : SPTI_LINES_OF_A;
   const spti_storage *lines;
   j->transposed = op.transpose;
+  if (j->d->context->memory_limit > 0) spti_storage_free(&j->r->A.lines[!orientation][SPTRSM_CUDA], j->d->context);
   SPTI_TRY(spti_original_lines(&lines, &j->r->A, j->d->context, orientation, j->d->context->place));
   j->residual = (spti_residual_args){.n = j->d->n, .ptr = lines->ptr, .idx = lines->idx, .val = lines->val, .conj = op.conj};
   j->u = spti_residual_bounds(&j->residual, j->d->given, j->r->A.longest[orientation]);
@@ -91,11 +100,14 @@ static void conclude(const spti_refine_job *j, int64_t first, int32_t width, con
   }
 }
 
-static sptrsm_status run(spti_refine_job *j) {
+static sptrsm_status run(spti_refine_job *j, const sptrsm_refine_options *options) {
   int64_t nrhs = j->B->nrhs;
   spti_refine_history h = {0};
+  if (nrhs > 0) SPTI_TRY(spti_refine_make_panels(j)); /* which may free A on the device */
+  SPTI_TRY(prepare(j));
+  j->residual.drop = j->mixed ? GOOD_ENOUGH * j->u : 0;
+  j->tolerance = options->tolerance > 0 ? options->tolerance : 10 * j->u;
   if (nrhs == 0) return SPTRSM_OK;
-  SPTI_TRY(spti_refine_make_panels(j));
   sptrsm_status status = spti_host_alloc(&h.berr, j->r->panel, 3 * sizeof(double) + 2 * sizeof(int32_t), "history of refinement");
   if (status != SPTRSM_OK) return status;
   h.last = h.berr + j->r->panel;
@@ -108,7 +120,7 @@ static sptrsm_status run(spti_refine_job *j) {
     if (status == SPTRSM_OK) conclude(j, first, width, &h);
   }
   spti_host_free(h.berr);
-  return status;
+  return status == SPTRSM_OK ? sptrsm_context_sync(j->d->context) : status;
 }
 
 sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrsm_op op, const void *alpha, const sptrsm_block *B,
@@ -126,17 +138,17 @@ sptrsm_status sptrsm_direct_refine(sptrsm_direct *d, sptrsm_system system, sptrs
   if (out) SPTI_TRY(spti_sized_read(&result, sizeof result, out, least, "sptrsm_refine_result"));
   spti_refine_job j = {.d = d, .r = d->extension.state, .system = system, .op = op, .alpha = alpha, .B = B, .X = X, .out = &result};
   SPTI_TRY(check_call(&j, options));
-  SPTI_TRY(prepare(&j));
   j.mixed = d->dtype != d->given;
-  j.residual.drop = j.mixed ? GOOD_ENOUGH * j.u : 0;
   j.solve = options->solve != 0;
   j.max_steps = options->max_steps >= 0 ? options->max_steps : j.mixed ? STEPS_MIXED : STEPS_WORKING;
-  j.tolerance = options->tolerance > 0 ? options->tolerance : 10 * j.u;
   result.max_berr = 0;
   result.worst = -1;
   result.unconverged = 0;
-  SPTI_TRY(run(&j));
-  SPTI_TRY(sptrsm_context_sync(d->context));
+  const sptrsm_status status = run(&j, options);
+  if (status != SPTRSM_OK) {
+    spti_refiner_release(j.r, d->context); /* so that other solves have the room */
+    return status;
+  }
   if (out) spti_sized_write(out, &result, sizeof result);
   return SPTRSM_OK;
 }

@@ -41,14 +41,15 @@ typedef struct {
 typedef struct spti_refiner {
   spti_original A;
   int32_t panel;
-  void *R, *D;      /* residuals in the type of B, corrections in the type of the factors */
+  void *R, *D;      /* residuals in the type of B, corrections in the type of the factors or weights of the error bound */
   void *staging[2]; /* copies on the device of a B or X in host memory, or NULL */
   void *image[2];   /* of spti_refine_lists on the host, and on the device or NULL */
 } spti_refiner;
 
-/* The refiner as an extension of its direct solver (core/direct/direct.h). The bytes are those of the panels, for as many columns as
- * nrhs_hint says, or the most that a panel can have without a hint. */
-sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *);
+/* The refiner as an extension of its direct solver (core/direct/direct.h). The bytes on the host are those of the panels, for as many
+ * columns as nrhs_hint says, or the most that a panel can have without a hint. */
+sptrsm_status spti_refiner_bytes(size_t *panels, size_t *rest, const sptrsm_direct *, int32_t panel);
+void spti_refiner_release(void *refiner, const sptrsm_context *); /* panels, and all of A that is on a device */
 void spti_refiner_free(void *refiner, const sptrsm_context *);
 
 /* refine.c: sets growth, tiny and small for a matrix whose longest line has that many entries. Returns the unit roundoff. */

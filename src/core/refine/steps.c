@@ -26,6 +26,12 @@ static void free_panels(spti_refiner *r, const sptrsm_context *context) {
   *r = (spti_refiner){.A = r->A};
 }
 
+void spti_refiner_release(void *refiner, const sptrsm_context *context) {
+  spti_refiner *r = refiner;
+  free_panels(r, context);
+  for (int orientation = 0; orientation < 2; orientation++) spti_storage_free(&r->A.lines[orientation][SPTRSM_CUDA], context);
+}
+
 void spti_refiner_free(void *refiner, const sptrsm_context *context) {
   spti_refiner *r = refiner;
   free_panels(r, context);
@@ -48,8 +54,14 @@ static bool stages(const spti_refine_job *j, int which) {
   return j->d->context->place == SPTRSM_CUDA && (which == 0 ? j->B->place : j->X->place) == SPTRSM_HOST;
 }
 
+/* Of a correction, or in its place of a weight of the error bound. */
+static size_t correction_bytes(const sptrsm_direct *d) {
+  const size_t kept = sptrsm_dtype_bytes(d->dtype), weight = spti_is_single(d->given) ? sizeof(float) : sizeof(double);
+  return kept > weight ? kept : weight;
+}
+
 static sptrsm_status panel_bytes(size_t *out, const spti_refine_job *j, int32_t panel) {
-  size_t given = sptrsm_dtype_bytes(j->d->given), each = given + sptrsm_dtype_bytes(j->d->dtype);
+  size_t given = sptrsm_dtype_bytes(j->d->given), each = given + correction_bytes(j->d);
   each += given * (size_t)(stages(j, 0) + stages(j, 1));
   return spti_bytes(out, (int64_t)j->d->n * panel, each, "panels of refinement");
 }
@@ -61,11 +73,13 @@ static int32_t columns_at_once(const sptrsm_direct *d, int64_t nrhs) {
   return (int32_t)(nrhs < most ? nrhs : most);
 }
 
-sptrsm_status spti_refiner_bytes(size_t *out, const sptrsm_direct *d) {
-  int64_t hint = d->options.nrhs_hint > 0 ? d->options.nrhs_hint : INT32_MAX;
-  size_t given = sptrsm_dtype_bytes(d->given), each = given + sptrsm_dtype_bytes(d->dtype);
-  if (d->context->place == SPTRSM_CUDA) each += 2 * given;
-  return spti_bytes(out, (int64_t)d->n * columns_at_once(d, hint), each, "panels of refinement");
+sptrsm_status spti_refiner_bytes(size_t *panels, size_t *rest, const sptrsm_direct *d, int32_t panel) {
+  const spti_original *A = &((const spti_refiner *)d->extension.state)->A;
+  const int64_t hint = d->options.nrhs_hint > 0 ? d->options.nrhs_hint : INT32_MAX;
+  const size_t given = sptrsm_dtype_bytes(d->given), on_device = d->context->place == SPTRSM_CUDA;
+  const int64_t columns = on_device ? panel : columns_at_once(d, hint);
+  *rest = on_device * (image_bytes(panel) + ((size_t)d->n + 1) * sizeof(int64_t) + (size_t)A->nnz * (sizeof(int32_t) + given));
+  return spti_bytes(panels, d->n * columns, given + correction_bytes(d) + 2 * on_device * given, "panels of refinement");
 }
 
 /* The number of columns that are refined together, within the memory limit. */
@@ -84,15 +98,33 @@ static sptrsm_status choose_panel(int32_t *out, const spti_refine_job *j) {
   return SPTRSM_OK;
 }
 
+/* A solve of a block without columns makes the plans that it needs. */
+static sptrsm_status make_plans(const spti_refine_job *j, sptrsm_system system, sptrsm_op op) {
+  sptrsm_block none = {.ld = j->d->n, .n = j->d->n, .dtype = j->d->dtype, .layout = SPTRSM_COL_MAJOR};
+  return sptrsm_direct_solve(j->d, system, op, NULL, &none, &none);
+}
+
+/* With a memory limit a new plan frees the panels of refinement, so plans come first. */
+static sptrsm_status make_all_plans(const spti_refine_job *j) {
+  if (j->d->context->memory_limit == 0) return SPTRSM_OK;
+  SPTI_TRY(make_plans(j, j->system, j->op));
+  if (!j->out->ferr) return SPTRSM_OK;
+  SPTI_TRY(make_plans(j, SPTRSM_SYS_A, SPTRSM_N));
+  return make_plans(j, SPTRSM_SYS_A, SPTRSM_C);
+}
+
 sptrsm_status spti_refine_make_panels(spti_refine_job *j) {
   sptrsm_direct *d = j->d;
   spti_refiner *r = j->r;
   int32_t panel = 0;
+  SPTI_TRY(make_all_plans(j));
   SPTI_TRY(choose_panel(&panel, j));
   if (panel > r->panel) {
+    SPTI_TRY(spti_direct_refit(d)); /* other objects may have taken room */
+    SPTI_TRY(choose_panel(&panel, j));
     free_panels(r, d->context);
     SPTI_TRY(spti_alloc(d->context, &r->R, (int64_t)d->n * panel, sptrsm_dtype_bytes(d->given), "panel of residuals"));
-    SPTI_TRY(spti_alloc(d->context, &r->D, (int64_t)d->n * panel, sptrsm_dtype_bytes(d->dtype), "panel of corrections"));
+    SPTI_TRY(spti_alloc(d->context, &r->D, (int64_t)d->n * panel, correction_bytes(d), "panel of corrections"));
     SPTI_TRY(spti_host_alloc(&r->image[0], 1, image_bytes(panel), "lists of refinement"));
     if (d->context->place == SPTRSM_CUDA) SPTI_TRY(spti_alloc(d->context, &r->image[1], 1, image_bytes(panel), "lists of refinement"));
     r->panel = panel;
@@ -276,27 +308,20 @@ static sptrsm_status bound_panel(const spti_refine_job *j, const sptrsm_block *b
   const sptrsm_context *context = j->d->context;
   int32_t width = (int32_t)x->nrhs;
   int64_t count = (int64_t)j->d->n * width;
-  bool on_device = context->place == SPTRSM_CUDA;
   bool single = spti_is_single(x->dtype);
   size_t bytes = single ? sizeof(float) : sizeof(double);
-  void *there = NULL;
   double *w = NULL;
   sptrsm_status status;
-  SPTI_TRY(spti_alloc(context, &there, count, bytes, "weights of the error bound"));
-  SPTI_TRY_DONE(spti_host_alloc(&w, count, sizeof *w, "weights of the error bound"));
+  SPTI_TRY(spti_host_alloc(&w, count, sizeof *w, "weights of the error bound"));
   for (int32_t c = 0; c < width; c++) j->host.columns[c] = c;
-  SPTI_TRY_DONE(residuals(j, b, x, width, false, there));
-  size_t total = (size_t)count * bytes;
-  SPTI_TRY_DONE(spti_copy_bytes(context, w, SPTRSM_HOST, there, on_device ? SPTRSM_CUDA : SPTRSM_HOST, total));
-  spti_free(context, there);
-  there = NULL;
+  SPTI_TRY_DONE(residuals(j, b, x, width, false, j->r->D));
+  SPTI_TRY_DONE(spti_copy_bytes(context, w, SPTRSM_HOST, j->r->D, context->place, (size_t)count * bytes));
   for (int64_t p = count - 1; p >= 0 && single; p--) w[p] = (double)((float *)w)[p];
   SPTI_TRY_DONE(spti_error_bound(ferr, j->d, j->transposed, width, w));
   for (int32_t c = 0; c < width; c++)
     if (j->host.x_size[c] != 0) ferr[c] /= j->host.x_size[c];
 done:
   spti_host_free(w);
-  spti_free(context, there);
   return status;
 }
 

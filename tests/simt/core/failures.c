@@ -106,6 +106,8 @@ static void work_with_schur(void) {
 
 static sptrsm_precision precision; /* of work_with_refinement */
 static sptrsm_place place;
+static size_t limit;       /* of the context; 0: none */
+static const char *method; /* auto would hide a failed allocation by another method */
 
 static void work_with_refinement(void) {
   sptrsm_direct *direct = NULL;
@@ -116,7 +118,7 @@ static void work_with_refinement(void) {
   sptrsm_refine_options refine;
   sptrsm_options o;
   sptrsm_options_init(&o);
-  o.method = "gather"; /* as above */
+  o.method = method;
   o.precision = precision;
   sptrsm_refine_options_init(&refine);
   refine.solve = 1;
@@ -128,8 +130,6 @@ static void work_with_refinement(void) {
   STEP(sptrsm_direct_set_values(direct, set.L.val, set.D, NULL, NULL));
   sptrsm_direct_destroy(direct);
 }
-
-static const char *method; /* of work_with_method */
 
 static void work_with_method(void) {
   sptrsm_matrix *matrix = NULL;
@@ -158,6 +158,7 @@ static void work_at(void (*work)(void)) {
   memset(errors, 0, sizeof errors);
   failed = SPTRSM_OK;
   STEP(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL));
+  if (limit > 0) STEP(sptrsm_context_set_memory_limit(context, limit));
   work();
   sptrsm_context_destroy(context);
   cr_assert_eq(emulated_gpu_blocks, 0, "%d device blocks left over", emulated_gpu_blocks);
@@ -194,10 +195,12 @@ Test(simt_failures, uniform_batch) { sweep_both("uniform", 1, work_with_uniform)
 Test(simt_failures, mixed_batch) { sweep_both("mixed", 4, work_with_mixed); }
 Test(simt_failures, schur) { sweep_both("Schur complement", 4, work_with_schur); }
 Test(simt_failures, refinement) {
-  for (int turn = 0; turn < 2; turn++) {
-    precision = turn ? SPTRSM_MIXED : SPTRSM_WORKING;
-    place = turn ? SPTRSM_HOST : SPTRSM_CUDA;
-    sweep_both("refinement", 5, work_with_refinement);
+  for (int turn = 0; turn < 4; turn++) {
+    precision = turn % 2 ? SPTRSM_MIXED : SPTRSM_WORKING;
+    place = turn % 2 ? SPTRSM_HOST : SPTRSM_CUDA;
+    limit = turn / 2 * (size_t)1 << 20;
+    method = limit ? "block-streamed" : "gather";
+    sweep_both(limit ? "refinement with a memory limit" : "refinement", 5, work_with_refinement);
   }
 }
 
