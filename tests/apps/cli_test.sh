@@ -7,6 +7,7 @@ section=$1 bin=$(realpath "$2") helper=$(realpath "$3") data=$(realpath "$4") fa
 PATH=$bin:$PATH
 unset NO_COLOR
 export LC_ALL=C OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
+export CUDA_VISIBLE_DEVICES= # on the host also where there is a GPU, on which `auto` would solve, with other bits
 work=$(mktemp -d "${TMPDIR:-/tmp}/cli_${section}.XXXXXX") && cd "$work" || exit 1
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 failures=0 checks=0
