@@ -6,7 +6,7 @@
 #include "core/context/gpu.h"
 #include "core/stream/stream.h"
 
-enum { COLUMNS = NRHS, STEPS = 3, STEP = LIMIT_STEP < 100 ? 15 : 45 /* between limits, in percent of the plans */ };
+enum { COLUMNS = NRHS, STEPS = 3, STEP = LIMIT_STEP < 100 ? 15 : 90 /* between limits, in percent of the plans */ };
 
 typedef struct {
   sptrsm_square A;
