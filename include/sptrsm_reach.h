@@ -58,7 +58,7 @@ typedef struct {
  * host. Errors: ARGUMENT (request, lists, or a system that the factors lack), STRUCTURE and SINGULAR as in sptrsm_matrix_create,
  * UNSUPPORTED (factors in device memory), MEMORY. */
 SPTRSM_API sptrsm_status sptrsm_reach_create(sptrsm_reach **out, const sptrsm_factors *, const sptrsm_reach_request *);
-/* Only after sptrsm_direct_create, which copies the part. */
+/* Only after sptrsm_direct_create, which copies the part, or after the solver if that was told to borrow it (sptrsm_factors.copy). */
 SPTRSM_API void sptrsm_reach_destroy(sptrsm_reach *);
 SPTRSM_API sptrsm_status sptrsm_reach_part_of(sptrsm_reach_part *out, const sptrsm_reach *);
 

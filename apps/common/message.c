@@ -36,7 +36,12 @@ void cli_tell_error(void) {
   cli_error("%s", text[0] ? text : "failed");
 }
 
-static bool is_control(char c) { return (unsigned char)c < ' ' || c == 127; }
+/* Bytes of the control character that the text begins with, 0: none. In UTF-8 those from 128 to 159 have two. */
+static int control_bytes(const char *text) {
+  const unsigned char c = (unsigned char)text[0], next = c == 0xc2 ? (unsigned char)text[1] : 0;
+  if ((c < ' ' && c != '\0') || c == 127) return 1;
+  return next >= 0x80 && next < 0xa0 ? 2 : 0;
+}
 
 /* A copy with every control character shown as \xHH: names come from other people, and must neither steer the terminal nor begin a line
  * of their own. NULL: no memory. */
@@ -44,9 +49,10 @@ static char *printable(const char *text) {
   const size_t length = strlen(text);
   char *shown = length < SIZE_MAX / 4 ? malloc(4 * length + 1) : NULL, *at = shown;
   if (shown == NULL) return NULL;
-  for (; *text; text++) {
-    if (is_control(*text)) at += sprintf(at, "\\x%02x", (unsigned char)*text);
-    else *at++ = *text;
+  while (*text) {
+    int bytes = control_bytes(text);
+    if (bytes == 0) *at++ = *text++;
+    for (; bytes > 0; bytes--) at += sprintf(at, "\\x%02x", (unsigned char)*text++);
   }
   *at = '\0';
   return shown;
@@ -56,7 +62,7 @@ const char *cli_shown(const char *text) {
   static char *kept[8];
   static int next;
   const char *c = text;
-  while (*c && !is_control(*c)) c++;
+  while (*c && control_bytes(c) == 0) c++;
   if (*c == '\0') return text;
   next = (next + 1) % 8;
   free(kept[next]);

@@ -76,7 +76,7 @@ void batch_facts_text(const file_facts *f) {
   if (named(f) < f->batch_facts.singular) printf("    and %lld more\n", (long long)f->batch_facts.singular - named(f));
   if (f->odd > 0)
     printf("  %lld item%s with a value that is not finite, the first is %s: %s\n", (long long)f->odd, f->odd == 1 ? "" : "s",
-           batch_name(b, f->odd_item).text, f->odd_value);
+           batch_name(b, f->odd_item).text, cli_shown(f->odd_value));
 }
 
 json_t *batch_facts_json(const file_facts *f) {

@@ -349,6 +349,7 @@ static void run_free(run *r) {
   refinement_free(&r->refined);
   residual_free(&r->residual);
   solver_free(&r->solver);
+  sptrsm_reach_destroy(r->part.reach);
   plan_unmap(&r->kept);
   problem_free(&r->in);
 }

@@ -26,11 +26,11 @@ double run_gflops(const run *r) {
 size_t run_bytes(const run *r) {
   const sptrsm_block *B = &r->in.B->block;
   double block = (double)B->n * (double)B->nrhs * (double)sptrsm_dtype_bytes(B->dtype), total = r->in_place ? block : 2 * block;
-  double factors = sparse_bytes(r->in.factors->factors.L) + sparse_bytes(r->in.factors->factors.U);
+  double factors = sparse_bytes(r->in.factors->factors.L) + sparse_bytes(r->in.factors->factors.U), plans = 0;
   if (r->stream.on) total = (double)r->stream.bytes;
-  for (int i = 0; i < r->solver.plans; i++) factors += (double)r->solver.info[i].plan_bytes;
-  total += factors + (double)r->solver.workspace_bytes;
-  for (int k = 1; k < r->solver.members; k++) total += r->solver.place[k] == SPTRSM_HOST ? factors : 0; /* clones */
+  for (int i = 0; i < r->solver.plans; i++) plans += (double)r->solver.info[i].plan_bytes;
+  total += factors + plans + (double)r->solver.workspace_bytes;
+  for (int k = 1; k < r->solver.members; k++) total += r->solver.place[k] == SPTRSM_HOST ? plans : 0; /* clones borrow the factors */
   return (size_t)total;
 }
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <sptrsm_reach.h>
 
 #include "solve/solve.h"
 
@@ -83,8 +82,8 @@ static int view_of(factor_view *v, const sptrsm_file_factors *F, sptrsm_system s
   return CLI_OK;
 }
 
-/* Finds the part and creates the solver for it. *reach and *part must outlive the solver. */
-static int analyse_view(run *r, const factor_view *v, sptrsm_reach **reach, sptrsm_reach_part *part) {
+/* Finds the part and creates the solver for it. */
+static int analyse_view(run *r, const factor_view *v, sptrsm_reach_part *part) {
   solver_request request = r->set->solver;
   sptrsm_reach_request rows;
   sptrsm_reach_request_init(&rows);
@@ -93,9 +92,9 @@ static int analyse_view(run *r, const factor_view *v, sptrsm_reach **reach, sptr
   rows.passed = map_passed, rows.context = r->in.factors;
   if (r->in.b_rows) rows.nonzero = r->in.b_rows, rows.nonzero_count = r->in.B->block.n;
   if (r->set->rows) rows.wanted = r->part.wanted.rows, rows.wanted_count = r->part.wanted.count;
-  int code = cli_fail(sptrsm_reach_create(reach, &v->factors, &rows));
+  int code = cli_fail(sptrsm_reach_create(&r->part.reach, &v->factors, &rows));
   map_release(r);
-  if (code == CLI_OK) code = cli_fail(sptrsm_reach_part_of(part, *reach));
+  if (code == CLI_OK) code = cli_fail(sptrsm_reach_part_of(part, r->part.reach));
   if (code != CLI_OK) return code;
   r->part.n = part->m;
   r->part.entries = part->entries;
@@ -108,12 +107,12 @@ static int analyse_view(run *r, const factor_view *v, sptrsm_reach **reach, sptr
   return create_solver(r, &as_file, &request);
 }
 
-static int analyse(run *r, sptrsm_reach **reach, sptrsm_reach_part *part) {
+static int analyse(run *r, sptrsm_reach_part *part) {
   factor_view v;
   double start = cli_now();
   cli_phase("analysing");
   int code = view_of(&v, r->in.factors, r->set->problem.system);
-  if (code == CLI_OK) code = analyse_view(r, &v, reach, part);
+  if (code == CLI_OK) code = analyse_view(r, &v, part);
   free(v.no_entries);
   r->solver.analyse_seconds = profile_span(r->profile, "analyse", start, 0, 0); /* of the reach, too */
   return code;
@@ -185,15 +184,13 @@ static int check(run *r) {
 }
 
 int rows_work(run *r) {
-  sptrsm_reach *reach = NULL;
   sptrsm_reach_part part = {.size = sizeof part};
   int code = read_rows(r);
-  if (code == CLI_OK) code = analyse(r, &reach, &part);
+  if (code == CLI_OK) code = analyse(r, &part);
   if (code == CLI_OK && !r->set->dry_run) {
     code = solve_part(r, &part);
     if (code == CLI_OK) code = check(r);
     if (code == CLI_OK) code = write_solution(r);
   }
-  sptrsm_reach_destroy(reach);
   return code;
 }

@@ -163,7 +163,7 @@ static json_t *json_factors(const schur_run *r, const totals *t) {
   const sptrsm_file_batch *b = r->batch;
   const sptrsm_file_factors *F = first_of(r);
   return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:i, s:i, s:o}", "where",
-                   cli_json_text(cli_shown(r->is_batch ? b->where : r->set->problem.factors)), "kind",
+                   cli_json_text(r->is_batch ? b->where : r->set->problem.factors), "kind",
                    cli_json_text(!r->is_batch                      ? NULL
                                  : b->kind == SPTRSM_BATCH_UNIFORM ? "uniform"
                                                                    : "mixed"),

@@ -2,6 +2,8 @@
 #ifndef APPS_SOLVE_SOLVE_H
 #define APPS_SOLVE_SOLVE_H
 
+#include <sptrsm_reach.h>
+
 #include "common/batch.h"
 #include "common/residual/residual.h"
 #include "common/row_list.h"
@@ -40,6 +42,7 @@ typedef struct {
 typedef struct {
   bool on;
   row_list wanted;              /* wanted.rows NULL: all rows */
+  sptrsm_reach *reach;          /* outlives the solver, which borrows its factors */
   int32_t n;                    /* order of the part */
   int64_t entries, all_entries; /* of the part, of the factors */
 } part_summary;

@@ -75,11 +75,12 @@ sptrsm_status spti_direct_work_bytes(size_t *own, size_t *shared, const sptrsm_d
 
 /* Narrows d->panel so that the new plan can solve it too and all plans together, with the extension, keep within the memory limits. */
 sptrsm_status spti_direct_fit_panel(sptrsm_direct *, const sptrsm_plan *added);
+
+/* ---- direct.c ---- */
+
 /* Where the context has a memory limit: frees what solves have made, and chooses the panel anew, for what the extension needs now and the
  * room that there is now. All factors stream if that leaves too narrow a panel. If it fails, solves without the extension still work. */
 sptrsm_status spti_direct_refit(sptrsm_direct *);
-
-/* ---- direct.c ---- */
 
 /* The pipeline of a system's solve. Makes the plans and the work that it needs, but no panels: whoever runs it has some of d->panel
  * columns. Where all of that was made before, nothing is written, so threads may do this and run the pipeline at the same time. */

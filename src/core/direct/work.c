@@ -110,21 +110,3 @@ void spti_direct_make_room(sptrsm_direct *d) {
   spti_direct_free_workspace(d);
   if (d->extension.state) d->extension.release(d->extension.state, d->context);
 }
-
-sptrsm_status spti_direct_refit(sptrsm_direct *d) {
-  const int32_t panel = d->panel;
-  const bool shares_work = d->shares_work;
-  sptrsm_status status = SPTRSM_OK;
-  if (d->context->memory_limit == 0) return SPTRSM_OK;
-  spti_direct_make_room(d);
-  d->panel = 0;
-  d->shares_work = false;
-  for (int s = 0; s < SPTI_DIRECT_SLOTS && status == SPTRSM_OK; s++)
-    if (spti_direct_slot_at(d, s)->plan) status = spti_direct_fit_panel(d, spti_direct_slot_at(d, s)->plan);
-  if (status == SPTRSM_ERR_MEMORY && !d->lends && spti_plan_may_stream(d->context, d->options.method))
-    return spti_direct_begin_to_stream(d, d);
-  if (status == SPTRSM_OK) return SPTRSM_OK;
-  d->panel = panel;
-  d->shares_work = shares_work;
-  return status;
-}

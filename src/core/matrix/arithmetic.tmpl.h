@@ -20,11 +20,6 @@ static inline NAME(pair) NAME(gather)(const T *first, const T *second) {
 static inline NAME(pair) NAME(gather)(const T *first, const T *second) { return (NAME(pair)){*first, *second}; }
 #endif
 
-static inline R NAME(size)(T x) {
-  const R re = __real__ x, im = __imag__ x;
-  return (re < 0 ? -re : re) + (im < 0 ? -im : im);
-}
-
 /* Solves with the 2x2 block [[a, above], [below, d]] of two rows w0 and w1, whose values lie `step` apart; `above` is `below`, or its
  * conjugate if the block is Hermitian. */
 static inline void NAME(solve_2x2)(T *w0, T *w1, int32_t width, int64_t step, T a, T below, T d, bool hermitian, spti_op op) {

@@ -46,8 +46,8 @@ typedef struct spti_refiner {
   void *image[2];   /* of spti_refine_lists on the host, and on the device or NULL */
 } spti_refiner;
 
-/* The refiner as an extension of its direct solver (core/direct/direct.h). The bytes on the host are those of the panels, for as many
- * columns as nrhs_hint says, or the most that a panel can have without a hint. */
+/* The refiner as an extension of its direct solver (core/direct/direct.h). In a host context *panels is for as many columns as nrhs_hint
+ * says, or the most that a panel can have without a hint; on a device it is for `panel` columns, and *rest is A and the lists there. */
 sptrsm_status spti_refiner_bytes(size_t *panels, size_t *rest, const sptrsm_direct *, int32_t panel);
 void spti_refiner_release(void *refiner, const sptrsm_context *); /* panels, and all of A that is on a device */
 void spti_refiner_free(void *refiner, const sptrsm_context *);

@@ -104,9 +104,10 @@ static sptrsm_status make_plans(const spti_refine_job *j, sptrsm_system system, 
   return sptrsm_direct_solve(j->d, system, op, NULL, &none, &none);
 }
 
-/* With a memory limit a new plan frees the panels of refinement, so plans come first. */
+/* With a memory limit a new plan frees the panels of refinement, so plans come first. A solver that had no room for its plans has none, and
+ * no width of panels, also if the limit is gone since. */
 static sptrsm_status make_all_plans(const spti_refine_job *j) {
-  if (j->d->context->memory_limit == 0) return SPTRSM_OK;
+  if (j->d->context->memory_limit == 0 && j->d->panel > 0) return SPTRSM_OK;
   SPTI_TRY(make_plans(j, j->system, j->op));
   if (!j->out->ferr) return SPTRSM_OK;
   SPTI_TRY(make_plans(j, SPTRSM_SYS_A, SPTRSM_N));

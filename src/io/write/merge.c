@@ -57,7 +57,7 @@ static sptrsm_status open_solution(sptrsm_file_writer *w, const char *path) {
 
 /* Makes the file `to` have the bytes of `from`. */
 static sptrsm_status copy_bytes(const char *from, const char *to) {
-  char *data;
+  char *data = NULL;
   int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_TRUNC | O_CLOEXEC);
   struct stat size;
   sptrsm_status status = in < 0 || fstat(in, &size) != 0 ? spti_writer_system_failed(from)
@@ -70,7 +70,7 @@ static sptrsm_status copy_bytes(const char *from, const char *to) {
     const spti_io_span bytes = {.fd = out, .at = at, .each = 1, .rows = count, .cols = 1, .layout = SPTRSM_COL_MAJOR};
     if (status == SPTRSM_OK) status = spti_io_span_write(&bytes, 0, 1, data, to);
   }
-  if (in >= 0 && out >= 0) free(data);
+  free(data);
   if (in >= 0) close(in);
   if (out >= 0) close(out);
   return status;
