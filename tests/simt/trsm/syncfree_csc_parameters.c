@@ -18,12 +18,12 @@ typedef struct {
 } parameter_case;
 
 static const parameter_case cases[] = {
-    {"syncfree-csc", SPTRSM_SELECT_ADAPTIVE, 0, 0, "select=adaptive p=8 q=8192 "},
-    {"syncfree-csc", SPTRSM_SELECT_RHS, 3, 5, "select=rhs p=3 q=5 "},
-    {"syncfree-csc:p=7,q=9,select=column", SPTRSM_SELECT_ADAPTIVE, 0, 0, "select=column p=7 q=9 "},
-    {"syncfree-csc:select=rhs", SPTRSM_SELECT_COLUMN, 3, 0, "select=rhs p=3 q=8192 "},
-    {"syncfree-csc:select=adaptive,q=9", SPTRSM_SELECT_COLUMN, 3, 5, "select=adaptive p=3 q=9 "},
-    {"syncfree-csc:p=2147483647,ready=1", SPTRSM_SELECT_RHS, 3, 5, "select=rhs p=2147483647 q=5 "},
+    {"syncfree-csc", SPTRSM_SELECT_ADAPTIVE, 0, 0, "select=adaptive p=8 q=8192 ", 0},
+    {"syncfree-csc", SPTRSM_SELECT_RHS, 3, 5, "select=rhs p=3 q=5 ", 0},
+    {"syncfree-csc:p=7,q=9,select=column", SPTRSM_SELECT_ADAPTIVE, 0, 0, "select=column p=7 q=9 ", 0},
+    {"syncfree-csc:select=rhs", SPTRSM_SELECT_COLUMN, 3, 0, "select=rhs p=3 q=8192 ", 0},
+    {"syncfree-csc:select=adaptive,q=9", SPTRSM_SELECT_COLUMN, 3, 5, "select=adaptive p=3 q=9 ", 0},
+    {"syncfree-csc:p=2147483647,ready=1", SPTRSM_SELECT_RHS, 3, 5, "select=rhs p=2147483647 q=5 ", 0},
 };
 
 typedef struct {
