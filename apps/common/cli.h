@@ -73,6 +73,8 @@ int cli_exit_code(sptrsm_status);
 int cli_fail(sptrsm_status);         /* prints the library's message, returns the exit code */
 int cli_no_memory(const char *what); /* likewise for the program's own allocations */
 const char *cli_last_error(void);    /* text of the latest cli_error, or "" */
+/* For the text of a report: text with every control character as \xHH; itself where it has none, else valid for seven more calls. */
+const char *cli_shown(const char *text);
 
 /* ---- output files and JSON: cli_output.c ---- */
 
@@ -100,11 +102,9 @@ char *cli_json_dump(json_t *, size_t flags);
 int cli_write_file(const void *data, size_t size, const char *path);
 int cli_write_json(json_t *, const char *path); /* the same with a report; drops the reference */
 int cli_flush(void);                            /* flushes stdout; a message and an exit code if not all of it could be written */
-/* For the text of a report: text with every control character as \xHH; itself where it has none, else valid for seven more calls. */
-const char *cli_shown(const char *text);
-json_t *cli_json_text(const char *); /* a string; bytes that are not UTF-8 are replaced; null for NULL */
-json_t *cli_json_number(double);     /* a number; null for NaN and infinity, which JSON lacks */
-json_t *cli_json_error(int code);    /* {"status", "message", "exit_code"} of the latest cli_error */
+json_t *cli_json_text(const char *);            /* a string; bytes that are not UTF-8 are replaced; null for NULL */
+json_t *cli_json_number(double);                /* a number; null for NaN and infinity, which JSON lacks */
+json_t *cli_json_error(int code);               /* {"status", "message", "exit_code"} of the latest cli_error */
 
 /* ---- files that are not complete yet: cli_output.c ---- */
 
