@@ -40,8 +40,11 @@ typedef struct {
   double least[SPTRSM_AUTO_FEATURES], most[SPTRSM_AUTO_FEATURES]; /* inclusive; most 0: no upper bound */
 } sptrsm_auto_row;
 SPTRSM_API int sptrsm_auto_row_count(void);
-/* With the bounds tuned for `device`, named as by sptrsm_context_describe; NULL: the bounds without tuning.
- * 0 <= index < count, else ARGUMENT. */
+/* The name by which bounds are tuned for the device of a context: a GPU's name, as of sptrsm_context_describe; on the host the instruction
+ * set that its kernels use ("avx512", "avx2", "baseline"), whatever the number of threads. Valid while the context lives; NULL: "". */
+SPTRSM_API const char *sptrsm_auto_device(const sptrsm_context *);
+/* With the bounds tuned for `device`, a name as of sptrsm_auto_device; NULL: the bounds without tuning. 0 <= index < count, else
+ * ARGUMENT. */
 SPTRSM_API sptrsm_status sptrsm_auto_row_at(sptrsm_auto_row *out, int index, const char *device);
 
 #ifdef __cplusplus

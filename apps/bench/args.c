@@ -220,13 +220,36 @@ static void add_all(bench_args *a, sptrsm_place place) {
   add_method(a, "auto");
 }
 
+int bench_auto_rows(sptrsm_auto_row *rows, sptrsm_place place, const char *device) {
+  int count = 0;
+  bool is_bounded = true;
+  for (int r = 0; r < sptrsm_auto_row_count() && count < BENCH_AUTO_ROWS && is_bounded; r++) {
+    sptrsm_auto_row *row = &rows[count];
+    row->size = sizeof *row;
+    if (sptrsm_auto_row_at(row, r, device) != SPTRSM_OK || row->place != place) continue;
+    is_bounded = false;
+    for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++) is_bounded = is_bounded || row->least[f] != 0 || row->most[f] != 0;
+    count++;
+  }
+  return count;
+}
+
+/* What --tune=auto measures. */
+static void add_rows(bench_args *a, sptrsm_place place) {
+  sptrsm_auto_row rows[BENCH_AUTO_ROWS];
+  const int count = bench_auto_rows(rows, place, NULL);
+  add_method(a, "auto");
+  for (int r = 0; r < count; r++) add_method(a, (char *)rows[r].method);
+}
+
 /* Replaces the entry `all` by what it means. */
 static void expand_all(bench_args *a, sptrsm_place place) {
   char *given[BENCH_METHODS];
   int count = a->method_count;
   memcpy(given, a->methods, sizeof given);
   a->method_count = 0;
-  if (count == 0) add_all(a, place);
+  if (count == 0 && a->tune == TUNE_AUTO) add_rows(a, place);
+  else if (count == 0) add_all(a, place);
   for (int m = 0; m < count; m++) {
     if (strcmp(given[m], "all") == 0) add_all(a, place);
     else add_method(a, given[m]);

@@ -4,9 +4,11 @@
 
 #include <stdbool.h>
 
+#include <sptrsm_auto.h>
+
 #include "common/grid.h"
 
-enum { BENCH_LIST = 32, BENCH_METHODS = 256 };
+enum { BENCH_LIST = 32, BENCH_METHODS = 256, BENCH_AUTO_ROWS = 32 };
 
 typedef enum { TABLE_SOLVE, TABLE_LEVELS, TABLE_PREPROCESS, TABLE_MEMORY, TABLE_LIMITS } bench_table_kind;
 
@@ -38,9 +40,12 @@ typedef struct {
 
 /* Defaults, then the command line; exits with CLI_USAGE where it is wrong. */
 void bench_args_read(bench_args *, int argc, char **argv);
-/* Completes the list of methods, which depends on the place: the default methods or `all`, and the variants of --params. The baseline,
- * cusparse, moves to the front. Returns an exit code. */
+/* Completes the list of methods, which depends on the place: the default methods or `all`, those that --tune=auto compares, and the
+ * variants of --params. The baseline, cusparse, moves to the front. Returns an exit code. */
 int bench_args_settle(bench_args *, sptrsm_place);
+/* The rows of auto's table for a place, with the bounds tuned for `device`, up to the first row without bounds: later rows serve only where
+ * a method refuses a triangle. Writes at most BENCH_AUTO_ROWS; returns their number. */
+int bench_auto_rows(sptrsm_auto_row *, sptrsm_place, const char *device);
 /* Options for the library from an entry of `methods`; name: room for the method's name and variant, which the options refer to. */
 void bench_method_options(sptrsm_options *, char *name, size_t size, const char *spec);
 /* Whether an entry is a library that is called directly. */

@@ -85,9 +85,9 @@ static json_t *machine_of(const bench_session *s) {
   time_t now = time(NULL);
   struct tm utc;
   if (gmtime_r(&now, &utc)) strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return json_pack("{s:s s:s s:o s:s s:i s:i s:f}", "place", s->machine.place == SPTRSM_CUDA ? "cuda" : "host", "device", s->machine.device,
-                   "software", cli_json_text(s->machine.software), "date", date, "threads", s->args.threads, "reps", s->args.reps,
-                   "seconds", s->seconds);
+  return json_pack("{s:s s:s s:s s:o s:s s:i s:i s:f}", "place", s->machine.place == SPTRSM_CUDA ? "cuda" : "host", "device",
+                   s->machine.device, "tuned_as", s->machine.tuned, "software", cli_json_text(s->machine.software), "date", date, "threads",
+                   s->args.threads, "reps", s->args.reps, "seconds", s->seconds);
 }
 
 static json_t *limits_of(const bench_limits *l) {

@@ -79,8 +79,8 @@ static void refuse(watch *w, int index, int code, const char *text) {
 static bool settle(watch *w, const bench_machine *machine) {
   bench_session *s = w->s;
   if (w->is_ready) return true; /* a later worker: its limits are not measured */
-  if (s->args.tune && machine->place == SPTRSM_HOST) {
-    cli_error("--tune is for a GPU; there is none here, or --host was given");
+  if (s->args.tune == TUNE_SYNCFREE_CSC && machine->place == SPTRSM_HOST) {
+    cli_error("--tune=syncfree-csc is for a GPU; there is none here, or --host was given");
     return note_code(s, CLI_USAGE), false;
   }
   s->machine = *machine;

@@ -31,6 +31,7 @@ bench_id bench_id_of(const bench_args *, int index);
 typedef struct {
   sptrsm_place place;
   char device[128];   /* "NVIDIA H200", "host, 16 threads" */
+  char tuned[128];    /* the device's name in tables of bounds */
   char software[128]; /* versions */
   bench_limits limits;
 } bench_machine;

@@ -52,6 +52,7 @@ static sptrsm_status open_place(worker *w, bench_machine *machine) {
   machine->place = w->place;
   machine->limits = (bench_limits){NAN, NAN, NAN, NAN, {NAN, NAN}};
   snprintf(machine->device, sizeof machine->device, "%s", sptrsm_context_describe(w->context));
+  snprintf(machine->tuned, sizeof machine->tuned, "%s", sptrsm_auto_device(w->context));
   bench_software(machine->software, sizeof machine->software);
   return SPTRSM_OK;
 }

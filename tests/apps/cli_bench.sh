@@ -163,7 +163,14 @@ END
   code 0
   says "workspace"
   check; grep -qE 'serial +f64 +N +4 +[0-9.]+ kB' stdout || fail "no bytes in the table of memory"
-  rejects 2 "--tune is for a GPU" sptrsm-bench gen:chain:9 --host --tune=syncfree-csc
+  triangles=$(printf 'gen:D2N5:%d,6 ' 3 4 5 6 7 8 9)
+  run sptrsm-bench $triangles gen:chain:20 --host --nrhs 1,8 --reps 1 --tune --tune-out bounds.def --json tuned.json
+  code 0
+  says "auto on $(field tuned.json machine tuned_as): "
+  says " times the best of its methods in 16 cases of 8 triangles"
+  check; grep -qE '^host-chained +block' stdout || fail "no row of the host"
+  equals "$(sed -E 's/^AUTO_BOUNDS\("[a-z0-9]+", "host-[a-z]+", (nrhs|chained),.*//' bounds.def | grep -c .)" 0
+  rejects 2 "--tune=syncfree-csc is for a GPU" sptrsm-bench gen:chain:9 --host --tune=syncfree-csc
   rejects 2 "--tune=auto needs 8 triangles or more; this is 1" sptrsm-bench gen:chain:9 --tune
   rejects 2 "--tune: 'pq' is not one of auto, syncfree-csc" sptrsm-bench gen:chain:9 --tune=pq
   while read -r option value text; do

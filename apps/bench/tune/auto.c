@@ -10,30 +10,10 @@
 enum { MOST_MOVES = 32 };
 
 typedef struct {
-  sptrsm_auto_row rows[TUNE_ROWS];
-  int methods[TUNE_ROWS]; /* of each row: its index in args.methods */
+  sptrsm_auto_row rows[BENCH_AUTO_ROWS];
+  int methods[BENCH_AUTO_ROWS]; /* of each row: its index in args.methods */
   int count;
 } table;
-
-static bool is_bounded(const sptrsm_auto_row *row) {
-  bool is = false;
-  for (int f = 0; f < SPTRSM_AUTO_FEATURES; f++) is = is || row->least[f] != 0 || row->most[f] != 0;
-  return is;
-}
-
-/* The rows for a GPU, up to the first one without bounds: later rows serve only where a method refuses a triangle. */
-static table table_of(const char *device) {
-  table t = {0};
-  bool ends = false;
-  for (int r = 0; r < sptrsm_auto_row_count() && t.count < TUNE_ROWS && !ends; r++) {
-    sptrsm_auto_row *row = &t.rows[t.count];
-    row->size = sizeof *row;
-    if (sptrsm_auto_row_at(row, r, device) != SPTRSM_OK || row->place != SPTRSM_CUDA) continue;
-    ends = !is_bounded(row);
-    t.count++;
-  }
-  return t;
-}
 
 static int find_method(const bench_args *a, const char *name) {
   for (int m = 0; m < a->method_count; m++)
@@ -42,10 +22,6 @@ static int find_method(const bench_args *a, const char *name) {
 }
 
 void bench_tune_auto_methods(bench_args *a) {
-  const table t = table_of(NULL);
-  a->methods[a->method_count++] = (char *)"auto";
-  for (int r = 0; r < t.count; r++)
-    if (find_method(a, t.rows[r].method) < 0) a->methods[a->method_count++] = (char *)t.rows[r].method;
   if (a->nrhs_given) return;
   static const int64_t nrhs[] = {1, 4, 8, 32, 128};
   a->nrhs_count = sizeof nrhs / sizeof *nrhs;
@@ -67,7 +43,7 @@ static int collect(tune_case *cases, int *firsts, const bench_session *s, const 
       if (strcmp(sptrsm_auto_feature(f), "nrhs") == 0) c->features[f] = (double)s->args.nrhs[id.nrhs];
       is_known = is_known && !isnan(c->features[f]);
     }
-    for (int r = 0; r < TUNE_ROWS; r++) c->ms[r] = NAN;
+    for (int r = 0; r < BENCH_AUTO_ROWS; r++) c->ms[r] = NAN;
     for (int r = 0; r < t->count; r++) {
       const int at = bench_sibling(s, first, t->methods[r]);
       if (bench_is_ok(s, at)) c->ms[r] = s->results[at].solve_ms;
@@ -156,11 +132,12 @@ int bench_tune_auto_write(const char *path, const char *device, const bench_auto
 
 /* A text line of the file has both bounds of a row's feature; its comment is about the last move of either. */
 static int list_bounds(bench_auto_bounds *bounds, const table *t, const tune_move *moves, int count) {
-  const table own = table_of(NULL);
+  sptrsm_auto_row own[BENCH_AUTO_ROWS];
   int listed = 0;
+  (void)bench_auto_rows(own, t->rows[0].place, NULL);
   for (int m = count - 1; m >= 0; m--) {
     const tune_move *v = &moves[m];
-    const sptrsm_auto_row *row = &t->rows[v->row], *plain = &own.rows[v->row];
+    const sptrsm_auto_row *row = &t->rows[v->row], *plain = &own[v->row];
     bench_auto_bounds b = {
         .row = row->name, .feature = sptrsm_auto_feature(v->feature), .least = row->least[v->feature], .most = row->most[v->feature]};
     b.is_default = b.least == plain->least[v->feature] && b.most == plain->most[v->feature];
@@ -178,7 +155,7 @@ static int list_bounds(bench_auto_bounds *bounds, const table *t, const tune_mov
 static int tune(const bench_session *s, table *t, tune_case *cases, int *firsts) {
   tune_move moves[MOST_MOVES];
   bench_auto_bounds bounds[MOST_MOVES];
-  const char *device = s->machine.device;
+  const char *device = s->machine.tuned;
   const int count = collect(cases, firsts, s, t), triangles = count_triangles(cases, count);
   if (triangles < BENCH_TUNE_TRIANGLES) {
     cli_error("--tune=auto needs %d triangles or more; %d could be measured", BENCH_TUNE_TRIANGLES, triangles);
@@ -200,7 +177,8 @@ static int tune(const bench_session *s, table *t, tune_case *cases, int *firsts)
 }
 
 int bench_tune_auto_report(const bench_session *s) {
-  table t = table_of(s->machine.device);
+  table t;
+  t.count = bench_auto_rows(t.rows, s->machine.place, s->machine.tuned);
   for (int r = 0; r < t.count; r++) t.methods[r] = find_method(&s->args, t.rows[r].method);
   const size_t room = (size_t)(s->count / s->args.method_count) + 1;
   tune_case *cases = calloc(room, sizeof *cases);

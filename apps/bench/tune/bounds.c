@@ -122,7 +122,7 @@ static double worth(const tune_move *m) { return m->triangles >= LEAST_TRIANGLES
 
 /* Tries all places of one bound; the best one replaces *best. The rows are as before at the end. */
 static void try_bound(tune_move *best, const search *s, tune_move m) {
-  sptrsm_auto_row before[TUNE_ROWS];
+  sptrsm_auto_row before[BENCH_AUTO_ROWS];
   memcpy(before, s->rows, (size_t)s->count * sizeof *before);
   double *bound = bound_of(&s->rows[m.row], m.feature, m.is_upper);
   const int value_count = values_at(s, m.row, m.feature);

@@ -5,15 +5,13 @@
 
 #include <stdbool.h>
 
-#include <sptrsm_auto.h>
-
-enum { TUNE_ROWS = 32 };
+#include "bench/args.h"
 
 /* A triangle with a number of right-hand sides. All cases of a triangle follow each other. */
 typedef struct {
   int triangle;
   double features[SPTRSM_AUTO_FEATURES]; /* NaN is within no bound */
-  double ms[TUNE_ROWS];                  /* time of each row's method; NaN: it refuses the triangle, or was not measured */
+  double ms[BENCH_AUTO_ROWS];            /* time of each row's method; NaN: it refuses the triangle, or was not measured */
 } tune_case;
 
 /* A bound that moved, and the gain. */

@@ -4,8 +4,8 @@
 
 #include "bench/session.h"
 
-/* Fills in what args.tune has measured: for auto its own choice and the methods of its rows, for syncfree-csc a grid of pairs p,q, the
- * default first. Sets the numbers of right-hand sides, too, where none were given. */
+/* Fills in what args.tune has measured: for syncfree-csc a grid of pairs p,q, the default first; for auto bench_args_settle does it, since
+ * its methods depend on the place. Sets the numbers of right-hand sides, too, where none were given. */
 void bench_tune_methods(bench_args *);
 /* Prints the best settings and, with --tune-out, writes them into a table of devices. Returns an exit code. */
 int bench_tune_report(const bench_session *);

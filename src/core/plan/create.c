@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/base/isa.h"
 #include "core/plan/analysis.h"
 #include "core/plan/features.h"
 #include "core/plan/method.h"
@@ -65,7 +66,7 @@ static void forget_analysis(sptrsm_plan *plan) {
 /* all: also those that cannot matter to the choice. */
 static sptrsm_status find_features(spti_features *f, sptrsm_plan *plan, bool all) {
   *f = (spti_features){.place = plan->context->place,
-                       .device = plan->context->description,
+                       .device = sptrsm_auto_device(plan->context),
                        .deterministic = plan->options.deterministic,
                        .single_to_double = plan->context->single_to_double,
                        .nrhs = plan->options.nrhs_hint,
@@ -196,6 +197,11 @@ sptrsm_status sptrsm_plan_create(sptrsm_plan **out, const sptrsm_matrix *matrix,
   if (!out || !matrix) return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_plan_create: out or matrix is NULL");
   SPTI_VISIT(matrix->context);
   return spti_plan_create_to_fit(out, matrix, spti_op_from(options ? options->op : SPTRSM_N), options);
+}
+
+const char *sptrsm_auto_device(const sptrsm_context *context) {
+  if (!context) return "";
+  return context->place == SPTRSM_CUDA ? context->description : spti_isa_names[spti_isa_best()];
 }
 
 static sptrsm_status find_all_features(double *values, sptrsm_plan *plan) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "core/base/isa.h"
 #include "core/select/chains.h"
 #include "core/select/choose.h"
 #include "core/plan/method.h"
@@ -216,6 +217,18 @@ Test(choose, factors_with_supernodes_on_the_host) {
       for (int deterministic = 0; deterministic < 2; deterministic++)
         expect((spti_features){.place = SPTRSM_HOST, .n = 1000, .nrhs = nrhs, .deterministic = deterministic, .chained = known[k].chained},
                nrhs == 1 && known[k].chained <= 0.75 ? "levelset" : known[k].method);
+}
+
+/* A host has the same name whatever its threads, on which the choice must not depend. */
+Test(choose, names_by_which_devices_are_tuned) {
+  sptrsm_context *host;
+  cr_assert_str_eq(sptrsm_auto_device(NULL), "");
+  cr_assert_eq(sptrsm_context_create(&host, SPTRSM_HOST, 0, NULL), SPTRSM_OK);
+  for (int threads = 1; threads <= 2; threads++) {
+    cr_assert_eq(sptrsm_context_set_threads(host, threads), SPTRSM_OK);
+    cr_assert_str_eq(sptrsm_auto_device(host), spti_isa_names[spti_isa_best()]);
+  }
+  sptrsm_context_destroy(host);
 }
 
 /* ---- the share of entries in chained lines ---- */
@@ -437,6 +450,7 @@ Test(choose, features_that_the_choice_does_not_need) {
   sptrsm_context *device;
   sptrsm_matrix *matrix;
   cr_assert_eq(sptrsm_context_create(&device, SPTRSM_CUDA, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_str_eq(sptrsm_auto_device(device), sptrsm_context_describe(device));
   cr_assert_eq(sptrsm_matrix_create(&matrix, device, &T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
   cr_assert_eq(sptrsm_auto_features(values, matrix, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
   cr_expect_eq(values[feature_named("levels")], 2);
