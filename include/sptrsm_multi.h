@@ -7,7 +7,7 @@
 #ifndef SPTRSM_MULTI_H
 #define SPTRSM_MULTI_H
 
-#include <sptrsm.h>
+#include <sptrsm_refine.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -70,6 +70,19 @@ SPTRSM_API void sptrsm_multi_destroy(sptrsm_multi *);
 SPTRSM_API sptrsm_status sptrsm_multi_direct_solve(sptrsm_multi *, sptrsm_system, sptrsm_op, const void *alpha, const sptrsm_block *B,
                                                    sptrsm_block *X);
 SPTRSM_API sptrsm_status sptrsm_multi_solve(sptrsm_multi *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
+
+/* Likewise with blocks that are shared out already, as where each device has made its own right-hand sides. B and X are arrays of
+ * sptrsm_multi_count blocks: number k, of any number of columns, is for the context of member k, and is in memory that its solver takes,
+ * of its device or of the host. */
+SPTRSM_API sptrsm_status sptrsm_multi_direct_solve_each(sptrsm_multi *, sptrsm_system, sptrsm_op, const void *alpha, const sptrsm_block *B,
+                                                        sptrsm_block *X);
+SPTRSM_API sptrsm_status sptrsm_multi_solve_each(sptrsm_multi *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
+
+/* Iterative refinement as by sptrsm_direct_refine, of B and X in host memory whose columns are handed out as above. A, in host memory, is
+ * copied for all contexts, as by sptrsm_direct_set_original; after an error none has a copy. */
+SPTRSM_API sptrsm_status sptrsm_multi_set_original(sptrsm_multi *, const sptrsm_square *A);
+SPTRSM_API sptrsm_status sptrsm_multi_refine(sptrsm_multi *, sptrsm_system, sptrsm_op, const void *alpha, const sptrsm_block *B,
+                                             sptrsm_block *X, const sptrsm_refine_options *options, sptrsm_refine_result *out);
 
 /* New values for all contexts, from host memory, as in sptrsm_direct_set_values; for plans L_val holds those of the triangle. After MEMORY
  * or DEVICE some contexts may have old values: call it again before solving. */

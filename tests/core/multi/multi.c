@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sptrsm_multi.h>
 
+#include "core/context/alloc.h"
+#include "core/context/gpu.h"
 #include "support/factor_set.h"
 #include "support/oracle.h"
 
@@ -188,6 +190,60 @@ Test(multi, new_values_reach_all_contexts) {
   test_system_free(&system);
 }
 
+/* ---- blocks that are shared out ---- */
+
+/* X[k] in the memory of member k's device: there and back. */
+static void move_block(sptrsm_block *to, const sptrsm_block *from, sptrsm_context *context, spti_direction direction) {
+  const size_t bytes = (size_t)from->ld * (size_t)from->nrhs * sizeof(double);
+  if (bytes > 0) ok(spti_gpu_copy(context, to->data, bytes, from->data, bytes, bytes, 1, direction));
+}
+
+static void try_shares(const contexts *c, sptrsm_multi *m, const sptrsm_plan *plan, const test_system *system) {
+  const int64_t numbers[] = {9, 0, 67, 1};
+  test_block B[MEMBERS], X[MEMBERS];
+  sptrsm_block given[MEMBERS];
+  int64_t sum = 0;
+  for (int k = 0; k < MEMBERS; k++) {
+    B[k] = test_block_make(ORDER, numbers[(k + 2) % 4], SPTRSM_F64, SPTRSM_COL_MAJOR, 0);
+    test_block_fill(&B[k], (uint64_t)k);
+    X[k] = test_block_copy(&B[k]);
+    given[k] = X[k].block;
+    sum += given[k].nrhs;
+    if (places[k % KINDS] == SPTRSM_HOST) continue;
+    given[k].place = SPTRSM_CUDA;
+    ok(spti_alloc(c->all[k], &given[k].data, ORDER * given[k].nrhs + 1, sizeof(double), "test block"));
+    move_block(&given[k], &B[k].block, c->all[k], SPTI_TO_DEVICE);
+  }
+  const double half = 0.5;
+  ok(sptrsm_multi_solve_each(m, &half, given, given));
+  cr_assert_eq(columns_solved(m), sum);
+  for (int k = 0; k < MEMBERS; k++) {
+    test_block alone = test_block_copy(&B[k]);
+    if (given[k].place == SPTRSM_CUDA) move_block(&X[k].block, &given[k], c->all[k], SPTI_TO_HOST);
+    if (given[k].place == SPTRSM_CUDA) spti_free(c->all[k], given[k].data);
+    ok(sptrsm_solve(plan, NULL, &half, &B[k].block, &alone.block));
+    expect_solution(system, &B[k], &X[k], &alone, "a block for each context");
+    test_block *all[] = {&B[k], &X[k], &alone};
+    for (int i = 0; i < 3; i++) test_block_free(all[i]);
+  }
+}
+
+Test(multi, blocks_that_are_shared_out) {
+  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
+  contexts c = open_contexts();
+  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "levelset", 0);
+  sptrsm_multi *m;
+  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, MEMBERS - 1));
+  try_shares(&c, m, plan, &system);
+  threads_fail = true; /* the calling thread solves one after another */
+  try_shares(&c, m, plan, &system);
+  threads_fail = false;
+  sptrsm_multi_destroy(m);
+  sptrsm_plan_destroy(plan);
+  close_contexts(&c);
+  test_system_free(&system);
+}
+
 /* ---- refusals and errors ---- */
 
 static void expect(sptrsm_status status, sptrsm_status wanted, const char *text) {
@@ -220,6 +276,15 @@ Test(multi, refusals) {
   expect(sptrsm_multi_solve(m, NULL, &B.block, &fewer), SPTRSM_ERR_ARGUMENT, "32 right-hand sides, X has 8");
   expect(sptrsm_multi_solve(m, NULL, NULL, &X), SPTRSM_ERR_ARGUMENT, "is NULL");
   expect(sptrsm_multi_direct_solve(m, SPTRSM_SYS_A, SPTRSM_N, NULL, &X, &X), SPTRSM_ERR_ARGUMENT, "call sptrsm_multi_solve");
+  expect(sptrsm_multi_direct_solve_each(m, SPTRSM_SYS_A, SPTRSM_N, NULL, &X, &X), SPTRSM_ERR_ARGUMENT, "this is one of plans");
+  expect(sptrsm_multi_set_original(m, NULL), SPTRSM_ERR_ARGUMENT, "plans have no refinement");
+  sptrsm_block each[2] = {X, X}, others[2] = {X, X};
+  others[1].nrhs = 7;
+  expect(sptrsm_multi_solve_each(m, NULL, each, others), SPTRSM_ERR_ARGUMENT, "B has 16 right-hand sides, X has 7");
+  cr_assert(strncmp(sptrsm_last_error(), "context 1 (", 11) == 0, "%s", sptrsm_last_error());
+  others[1] = X, each[1].n = others[1].n = ORDER - 1;
+  expect(sptrsm_multi_solve_each(m, NULL, each, others), SPTRSM_ERR_ARGUMENT, "context 1 (");
+  expect(sptrsm_multi_solve_each(m, NULL, each, NULL), SPTRSM_ERR_ARGUMENT, "is NULL");
   sptrsm_multi_member member = {.size = sizeof member};
   expect(sptrsm_multi_member_at(&member, m, 2), SPTRSM_ERR_ARGUMENT, "index 2 is not in 0..1");
   cr_assert_eq(sptrsm_multi_count(NULL), 0);
