@@ -328,6 +328,14 @@ Test(multi, the_error_of_one_context_ends_the_call_with_its_name) {
 
 enum { NRHS = 150 };
 
+static void expect_close(const double *x, const double *y, sptrsm_dtype t, const char *name) {
+  const double most = KINDS == 1 ? 0 : is_single(t) ? 1e-3 : 1e-9;
+  for (int i = 0; i < N * NRHS; i++) {
+    const double error = cabs(get(x, i, t) - get(y, i, t));
+    cr_assert(error <= most * (1 + cabs(get(x, i, t))), "%s, type %d: element %d differs by %g", name, (int)t, i, error);
+  }
+}
+
 static void try_set(const recipe *r, sptrsm_dtype t) {
   static factor_set s;
   static double b[2 * N * NRHS], x[2 * N * NRHS], y[2 * N * NRHS];
@@ -348,14 +356,19 @@ static void try_set(const recipe *r, sptrsm_dtype t) {
   sptrsm_direct_destroy(d); /* the multi keeps it */
   ok(sptrsm_multi_direct_solve(m, SPTRSM_SYS_Aat, SPTRSM_C, NULL, &B, &Y));
   cr_assert_eq(columns_solved(m), NRHS);
-  for (int i = 0; i < N * NRHS; i++) {
-    const double error = cabs(get(x, i, t) - get(y, i, t)), size = cabs(get(x, i, t));
-    cr_assert(error <= (KINDS == 1     ? 0
-                        : is_single(t) ? 1e-3
-                                       : 1e-9) *
-                           (1 + size),
-              "%s, type %d: element %d differs by %g", r->name, (int)t, i, error);
+  expect_close(x, y, t, r->name);
+  sptrsm_block each_B[MEMBERS], each_Y[MEMBERS]; /* the second member has no columns */
+  for (int k = 0, first = 0; k < MEMBERS; k++) {
+    const int64_t at = first * (int64_t)sptrsm_dtype_bytes(t);
+    each_B[k] = B, each_Y[k] = Y;
+    each_B[k].data = (char *)b + at, each_Y[k].data = (char *)y + at;
+    each_B[k].nrhs = each_Y[k].nrhs = k == 1 ? 0 : k == (MEMBERS == 2 ? 0 : MEMBERS - 1) ? NRHS - first : 7 + k;
+    first += (int)each_B[k].nrhs;
   }
+  memset(y, 0, sizeof y);
+  ok(sptrsm_multi_direct_solve_each(m, SPTRSM_SYS_Aat, SPTRSM_C, NULL, each_B, each_Y));
+  cr_assert_eq(columns_solved(m), NRHS);
+  expect_close(x, y, t, r->name);
   expect(sptrsm_multi_direct_solve(m, (sptrsm_system)99, SPTRSM_N, NULL, &B, &Y), SPTRSM_ERR_ARGUMENT, "unknown system");
   expect(sptrsm_multi_solve(m, NULL, &B, &Y), SPTRSM_ERR_ARGUMENT, "call sptrsm_multi_direct_solve");
   sptrsm_multi_destroy(m);
