@@ -183,11 +183,9 @@ static void leave(job *j, int me) {
 static void stop(job *j, int me, sptrsm_status status) {
   (void)name_member(status, me, j->multi->members[me].context);
   pthread_mutex_lock(&j->lock);
-  if (!j->stopped) {
-    j->status = status;
-    snprintf(j->message, sizeof j->message, "%s", sptrsm_last_error());
-  }
   j->stopped = true;
+  j->status = status;
+  snprintf(j->message, sizeof j->message, "%s", sptrsm_last_error());
   pthread_cond_broadcast(&j->moved);
   pthread_mutex_unlock(&j->lock);
 }
