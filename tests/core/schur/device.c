@@ -20,6 +20,8 @@ enum { ORDER = 300, COLUMNS = 140, ALL_CASES = 0 }; /* the emulator is slow */
 enum { WIDE = 2 * COLUMNS + 3 }; /* leading dimension of S, in real numbers */
 
 static sptrsm_context *device, *host;
+static void *kept[16]; /* freed at the end of a test */
+static int kept_count;
 
 static void open_contexts(void) {
   cr_assert_eq(sptrsm_context_create(&device, SPTRSM_CUDA, 0, NULL), SPTRSM_OK, "%s", sptrsm_last_error());
@@ -30,6 +32,13 @@ static void close_contexts(void) {
   cr_assert_eq(sptrsm_context_sync(device), SPTRSM_OK, "%s", sptrsm_last_error());
   sptrsm_context_destroy(device);
   sptrsm_context_destroy(host);
+  while (kept_count > 0) {
+#ifdef SCHUR_ON_GPU
+    cr_assert_eq(cudaFree(kept[--kept_count]), cudaSuccess);
+#else
+    free(kept[--kept_count]);
+#endif
+  }
 }
 
 TestSuite(schur_device, .init = open_contexts, .fini = close_contexts);
@@ -44,8 +53,8 @@ static void *reachable(size_t bytes) {
 #else
   memory = malloc(bytes);
 #endif
-  cr_assert_not_null(memory);
-  return memory;
+  cr_assert(memory != NULL && kept_count < (int)(sizeof kept / sizeof *kept));
+  return kept[kept_count++] = memory;
 }
 
 static int below(int bound) { return (int)((creal(number(SPTRSM_F64)) + 1) / 2 * bound); }
