@@ -41,10 +41,9 @@ static int allowed_cpus(void) {
   for (int most = CPU_SETSIZE; most <= CPU_SETSIZE << 8; most *= 2) { /* the system refuses a set that is smaller than its own */
     cpu_set_t *set = CPU_ALLOC(most);
     if (!set) break;
-    const bool known = sched_getaffinity(0, CPU_ALLOC_SIZE(most), set) == 0;
-    const int cpus = known ? CPU_COUNT_S(CPU_ALLOC_SIZE(most), set) : 0;
+    const int cpus = sched_getaffinity(0, CPU_ALLOC_SIZE(most), set) == 0 ? CPU_COUNT_S(CPU_ALLOC_SIZE(most), set) : 0;
     CPU_FREE(set);
-    if (known) return cpus;
+    if (cpus > 0) return cpus;
   }
   return 1;
 }
@@ -53,6 +52,5 @@ int spti_cpus_usable(void) {
   const char *asked = getenv("OMP_NUM_THREADS"); /* may be a list, one number for each level of nesting */
   const long threads = asked ? strtol(asked, NULL, 10) : 0;
   if (threads > 0) return threads < SPTI_THREADS_MAX ? (int)threads : SPTI_THREADS_MAX;
-  const int cpus = least(least(allowed_cpus(), spti_cpus_of_quota("")), SPTI_THREADS_MAX);
-  return cpus < 1 ? 1 : cpus;
+  return least(least(allowed_cpus(), spti_cpus_of_quota("")), SPTI_THREADS_MAX);
 }

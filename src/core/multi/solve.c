@@ -113,11 +113,9 @@ static void leave(job *j, int me) {
 static void stop(job *j, int me, sptrsm_status status) {
   (void)spti_name_member(status, j->multi, me);
   pthread_mutex_lock(&j->lock);
-  if (!j->stopped) {
-    j->status = status;
-    snprintf(j->message, sizeof j->message, "%s", sptrsm_last_error());
-  }
   j->stopped = true;
+  j->status = status;
+  snprintf(j->message, sizeof j->message, "%s", sptrsm_last_error());
   pthread_cond_broadcast(&j->moved);
   pthread_mutex_unlock(&j->lock);
 }

@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,4 +118,24 @@ Test(cpus, the_environment_is_above_the_machine_and_set_threads_above_both) {
   cr_assert_str_eq(sptrsm_context_describe(context), "host, 3 threads");
   cr_assert_eq(sptrsm_context_set_threads(context, 0), SPTRSM_OK);
   describes(context, "host, 5 threads");
+}
+
+/* ---- processors that the system does not tell: the linker replaces sched_getaffinity (--wrap) ---- */
+
+static size_t least_set; /* bytes: a smaller one is refused */
+
+int __real_sched_getaffinity(pid_t, size_t, cpu_set_t *);
+int __wrap_sched_getaffinity(pid_t, size_t, cpu_set_t *);
+
+int __wrap_sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *set) {
+  return bytes < least_set ? -1 : __real_sched_getaffinity(process, bytes, set);
+}
+
+Test(cpus, the_system_may_need_a_larger_set_or_tell_nothing) {
+  unsetenv("OMP_NUM_THREADS");
+  const int cpus = spti_cpus_usable();
+  least_set = 8 * sizeof(cpu_set_t);
+  cr_assert_eq(spti_cpus_usable(), cpus);
+  least_set = SIZE_MAX;
+  cr_assert_eq(spti_cpus_usable(), 1);
 }

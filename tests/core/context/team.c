@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fenv.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,27 @@ Test(team, helpers_take_over_the_rounding_mode) {
   cr_assert_eq(nearest.rounding, 0);
   cr_assert_eq(upward.rounding, 1, "the helper kept its own rounding mode");
   cr_assert_eq(again.rounding, 0);
+  spti_team_destroy(team);
+}
+
+/* A helper's piece asks which signals it blocks. */
+static void look_at_signals(void *argument, int64_t piece, int member) {
+  tally *t = argument;
+  sigset_t blocked;
+  pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+  for (int s = 1; s < SIGSYS && member > 0; s++) {
+    const bool own = s == SIGSEGV || s == SIGBUS || s == SIGFPE || s == SIGILL, never = s == SIGKILL || s == SIGSTOP;
+    if (sigismember(&blocked, s) == (own || never)) atomic_fetch_add(&t->wrong, 1);
+  }
+  meet(t, piece, member);
+}
+
+/* A handler of the program runs in one of the program's threads, but where a helper itself went wrong. */
+Test(team, helpers_leave_signals_to_the_program) {
+  spti_team *team = open_team(2);
+  tally t = {.team = NULL};
+  spti_team_run(team, 2, 2, look_at_signals, &t);
+  cr_assert_eq(t.wrong, 0, "%d signals", t.wrong);
   spti_team_destroy(team);
 }
 

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "core/context/alloc.h"
-#include "support/factor_set.h"
 #include "core/context/gpu.h"
+#include "core/direct/direct.h"
+#include "support/factor_set.h"
 
 #ifndef DIRECT_PLACE
 #define DIRECT_PLACE SPTRSM_HOST
@@ -235,6 +236,7 @@ static void try_recipe(const recipe *r, sptrsm_dtype t) {
       cr_assert_eq(sptrsm_direct_solve(d, (sptrsm_system)system, (sptrsm_op)op, NULL, &B.b, &B.b), SPTRSM_ERR_ARGUMENT, "%s", what);
       cr_assert(strstr(sptrsm_last_error(), sptrsm_system_name((sptrsm_system)system)), "%s", sptrsm_last_error());
     }
+  cr_assert(is_complex(t) || (spti_direct_plans(d) & 0xaa) == 0, "plans for conjugates of real factors"); /* slots of odd numbers */
   sptrsm_direct_destroy(d);
 }
 

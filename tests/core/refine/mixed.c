@@ -209,7 +209,9 @@ Test(refine_mixed, pivots_of_D_that_underflow) {
   OK(sptrsm_direct_set_values(d, NULL, s.D, s.D_sub, NULL));
   s.D[3] = s.D[4] = 0; /* regular, but not in single precision */
   expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_set_values(d, NULL, s.D, s.D_sub, NULL), "D: pivot 3 = 1e-50 underflows");
-  s.D[3] = s.D[4] = 1, s.D_sub[3] = 0, s.D[6] = 1e-46;
+  s.D[3] = s.D[4] = 1, s.D_sub[3] = 0, s.D[0] = 1e-47;
+  expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_set_values(d, NULL, s.D, s.D_sub, NULL), "D: pivot 0 = 1e-47 underflows");
+  s.D[0] = 1, s.D[6] = 1e-46;
   expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_set_values(d, NULL, s.D, NULL, NULL), "D: pivot 6 = 1e-46 underflows");
   sptrsm_direct_destroy(d);
   expect(SPTRSM_ERR_UNSUPPORTED, sptrsm_direct_create(&d, context, &s.f, &mixed), "D: pivot 6 = 1e-46 underflows");

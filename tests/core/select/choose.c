@@ -68,6 +68,9 @@ Test(choose, blocks_and_unknown_numbers_of_right_hand_sides) {
     spti_features chain = problem(30004, 10003, 10000, 2, counts[c]); /* bloweya LU L */
     chain.nnz = 90007;
     expect(chain, "levelset");
+    spti_features bidiagonal = problem(10003, 10003, 10003, 0, counts[c]);
+    bidiagonal.nnz = 10002; /* with a unit diagonal */
+    expect(bidiagonal, "levelset");
   }
 }
 

@@ -168,17 +168,20 @@ Test(setup, factor_sets) {
   close_fixture(&f);
 }
 
-/* A captured graph may replay solves after new values, so these leave the memory of solves where it is, also under a limit. */
+/* A captured graph may replay solves after new values, so these leave the memory of solves where it is, also under two limits, of which the
+ * smaller one counts. */
 Test(setup, new_values_keep_the_memory_of_solves) {
   fixture f = {.system = test_system_make(TEST_GRID, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 3)};
   test_block B = test_block_make(ORDER, NRHS, SPTRSM_F64, SPTRSM_ROW_MAJOR, 0);
   sptrsm_factors factors;
   sptrsm_options options;
   sptrsm_direct *direct;
+  size_t bytes;
   sptrsm_factors_init(&factors);
   sptrsm_options_init(&options);
   factors.L = &f.system.T;
   options.method = "gather";
+  options.memory_limit = 4 * 8 * ORDER * sizeof(double);
   test_block_fill(&B, 2);
   B.block.place = SPTRSM_CUDA;
   ok(sptrsm_context_create(&f.context, SPTRSM_CUDA, 0, NULL), "limited");
@@ -186,6 +189,8 @@ Test(setup, new_values_keep_the_memory_of_solves) {
   ok(sptrsm_direct_create(&direct, f.context, &factors, &options), "limited");
   ok(sptrsm_direct_solve(direct, SPTRSM_SYS_L, SPTRSM_N, NULL, &B.block, &B.block), "limited");
   ok(sptrsm_direct_set_values(direct, f.system.T.val, NULL, NULL, NULL), "limited");
+  ok(sptrsm_direct_workspace_bytes(&bytes, direct), "limited");
+  cr_assert_leq(bytes, options.memory_limit);
   const size_t total = emulated_gpu_total;
   ok(sptrsm_direct_solve(direct, SPTRSM_SYS_L, SPTRSM_N, NULL, &B.block, &B.block), "limited");
   cr_assert_eq(emulated_gpu_total, total, "a solve after new values allocated %zu bytes", emulated_gpu_total - total);
@@ -207,8 +212,9 @@ Test(setup, host_arrays_cross_once) {
   close_fixture(&f);
 }
 
-/* A load of a GPU at an address that is no multiple of its size is an error that ends the context: such arrays are refused by name. */
-Test(setup, arrays_off_their_elements) {
+/* A load of a GPU at an address that is no multiple of its size, or that it does not reach, is an error that ends the context: such arrays
+ * are refused by name. */
+Test(setup, arrays_off_their_elements_and_out_of_reach) {
   fixture f = open_fixture("gather", SPTRSM_COPY);
   const sptrsm_sparse T = f.system.T;
   sptrsm_matrix *matrix = NULL;
@@ -223,6 +229,13 @@ Test(setup, arrays_off_their_elements) {
     cr_assert_eq(sptrsm_matrix_create(&matrix, f.context, &off, SPTRSM_BORROW), SPTRSM_ERR_ARGUMENT);
     cr_assert(strstr(sptrsm_last_error(), why[array]), "%s", sptrsm_last_error());
   }
+  for (int array = 0; array < 3; array++) {
+    static const char *const why[] = {"matrix: ptr is not in device memory", "matrix: idx is not in", "matrix: val is not in"};
+    emulated_gpu_unreached = array == 0 ? (const void *)T.ptr : array == 1 ? T.idx : T.val;
+    cr_assert_eq(sptrsm_matrix_create(&matrix, f.context, &T, SPTRSM_BORROW), SPTRSM_ERR_ARGUMENT);
+    cr_assert(strstr(sptrsm_last_error(), why[array]), "%s", sptrsm_last_error());
+  }
+  emulated_gpu_unreached = NULL;
   cr_assert_eq(sptrsm_matrix_set_values(f.matrix, (const char *)T.val + 4), SPTRSM_ERR_ARGUMENT);
   check_solve(&f, "gather");
   close_fixture(&f);
@@ -291,8 +304,11 @@ Test(setup, page_locked_memory_while_another_device_is_the_callers) {
   void *memory;
   emulated_gpu_current = CALLERS_DEVICE, emulated_gpu_strays = 0;
   ok(sptrsm_context_create(&context, SPTRSM_CUDA, 0, NULL), "context");
-  ok(sptrsm_host_alloc(&memory, context, 8), "page-locked memory");
-  sptrsm_host_free(context, memory);
+  for (size_t bytes = 0; bytes <= 8; bytes += 8) { /* an address for no bytes, too */
+    ok(sptrsm_host_alloc(&memory, context, bytes), "page-locked memory");
+    cr_assert_not_null(memory);
+    sptrsm_host_free(context, memory);
+  }
   sptrsm_context_destroy(context);
   cr_assert(emulated_gpu_strays == 0 && emulated_gpu_current == CALLERS_DEVICE, "%d calls on another device", emulated_gpu_strays);
 }

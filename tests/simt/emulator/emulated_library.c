@@ -35,8 +35,11 @@ void spti_gpu_close(sptrsm_context *context) { spti_host_free(context->lost); }
 
 sptrsm_status spti_gpu_trim(sptrsm_context *context) { return spti_gpu_wait(context); }
 
+/* No bytes have no address, so who needs one asks for a byte at least. */
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
   SPTI_TRY(spti_gpu_refuse_capture(context, "page-locked memory"));
+  *out = NULL;
+  if (bytes == 0) return SPTRSM_OK;
   return spti_host_alloc(out, 1, bytes, "page-locked memory");
 }
 

@@ -373,6 +373,7 @@ Test(block_host_parts, cuts_of_lists_outside_of_them_are_refused) {
   void *memory = aligned_alloc(SPTI_BLOB_ALIGNMENT, (bytes + SPTI_BLOB_ALIGNMENT - 1) / SPTI_BLOB_ALIGNMENT * SPTI_BLOB_ALIGNMENT);
   cr_assert_eq(carried(SPTI_BLOB_WRITE, memory, bytes, &built, &nodes).status, SPTRSM_OK);
   cr_assert_eq(carried(SPTI_BLOB_READ, memory, bytes, &read, &nodes).status, SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert(built.bytes == bytes && read.bytes == bytes, "%zu, then %zu bytes", built.bytes, read.bytes);
   int32_t c = 0;
   while (c < nodes.count && !(nodes.node[c].kind == SPTI_NODE_PUSH && nodes.node[c].listed > 0)) c++;
   cr_assert_lt(c, nodes.count, "no node pushes");

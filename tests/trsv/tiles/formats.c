@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sptrsm_inspect.h>
 
+#include "support/solver.h"
 #include "trsv/tiles/tiles.h"
 
 static const char *const names[] = {"COO", "CSR", "ELL", "HYB", "DNS", "DNSROW", "DNSCOL"};
@@ -258,5 +259,17 @@ Test(tile_formats, bytes_by_format_and_by_array) {
   cr_assert(strstr(sptrsm_last_error(), "sizeof(sptrsm_tile_stats)"), "%s", sptrsm_last_error());
   sptrsm_matrix_destroy(matrix);
   sptrsm_context_destroy(context);
+  free(t);
+}
+
+Test(tile_formats, what_a_plan_tells) {
+  triangle *t = malloc(sizeof *t);
+  make(t, 53, false, true);
+  const sptrsm_sparse T = {.dtype = SPTRSM_F64, .n = t->view.n, .ptr = t->ptr, .idx = t->idx, .val = t->val};
+  test_solver s = test_solver_open(&T, &(test_choice){.method = "tile-levelset"});
+  sptrsm_info info = {.size = sizeof info};
+  cr_assert_eq(sptrsm_plan_info(&info, s.plan), SPTRSM_OK);
+  cr_assert_str_eq(info.parameters, "tiles=3 tile_rows=4 levels=2");
+  test_solver_close(&s);
   free(t);
 }

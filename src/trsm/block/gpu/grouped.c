@@ -146,18 +146,15 @@ static void number_copies(copy_arrays *a, const host_panels *h, int32_t groups) 
   memcpy(a->runs, h->first, ((size_t)h->count + 1) * sizeof *a->runs);
 }
 
-/* steps[k] becomes the sum of those before it. UNSUPPORTED beyond 32 bits. */
-static sptrsm_status add_up(int64_t *total, int32_t *steps, int32_t copies) {
-  *total = 0;
+/* Copy k has step_start[k + 1] steps, which are added to those of the copies before it. UNSUPPORTED beyond 32 bits. */
+static sptrsm_status add_up(int32_t *step_start, int32_t copies) {
+  step_start[0] = 0;
   for (int32_t k = 0; k < copies; k++) {
-    const int32_t own = steps[k];
-    steps[k] = (int32_t)*total;
-    *total += own;
-    if (*total > INT32_MAX / SPTI_BLOCK_STEP)
+    if (step_start[k + 1] > INT32_MAX / SPTI_BLOCK_STEP - step_start[k])
       return spti_fail(SPTRSM_ERR_UNSUPPORTED, "block: the groups have more than %d steps of columns together",
                        INT32_MAX / SPTI_BLOCK_STEP);
+    step_start[k + 1] += step_start[k];
   }
-  steps[copies] = (int32_t)*total;
   return SPTRSM_OK;
 }
 
@@ -166,15 +163,14 @@ static sptrsm_status count_steps(grouped_state *s, const copy_arrays *host, cons
   const spti_block_state *own = plan->state;
   const sptrsm_context *context = plan->context;
   const int32_t copies = s->args.copies;
-  int64_t total;
   SPTI_CUDA(spti_block_grouped_count_launch(&s->args, context->stream));
-  SPTI_TRY(spti_gpu_fetch(context, host->step_start, s->args.steps, (size_t)copies * sizeof *host->step_start));
-  SPTI_TRY(add_up(&total, host->step_start, copies));
+  SPTI_TRY(spti_gpu_fetch(context, host->step_start + 1, s->args.steps, (size_t)copies * sizeof *host->step_start));
+  SPTI_TRY(add_up(host->step_start, copies));
   SPTI_TRY(spti_copy_bytes(context, device->step_start, SPTRSM_CUDA, host->step_start, SPTRSM_HOST,
                            ((size_t)copies + 1) * sizeof *host->step_start));
   s->copies = *own;
-  s->copies.steps = total;
-  s->copies.tiles = own->steps > 0 ? (int64_t)((double)own->tiles * (double)total / (double)own->steps) : 0;
+  s->copies.steps = host->step_start[copies];
+  s->copies.tiles = own->steps > 0 ? (int64_t)((double)own->tiles * (double)s->copies.steps / (double)own->steps) : 0;
   spti_block_panels *panels = &s->copies.panels;
   panels->n = host->first[copies];
   panels->count = copies;

@@ -124,8 +124,9 @@ static sptrsm_status find_visits(spti_node_trees *t, items *s) {
   const int64_t visits = t->ptr[trees + 1];
   SPTI_TRY(spti_host_alloc(&t->visit, visits, sizeof *t->visit, "visits of nodes"));
   go_through_visits(t, s, t->ptr + 1, true);
-  t->bytes = t->schedule.bytes + (size_t)trees * sizeof *t->ptr + (size_t)visits * sizeof *t->visit +
-             (t->part ? (size_t)s->nodes->count * SPTI_FOREST_LAYERS * sizeof *t->part : 0);
+  spti_blob size = {.mode = SPTI_BLOB_MEASURE};
+  spti_node_trees_carry(t, &size, s->nodes);
+  t->bytes = size.used;
   return SPTRSM_OK;
 }
 

@@ -115,7 +115,6 @@ static sptrsm_status solve_between(const sptrsm_plan *plan, void *work, const sp
   const size_t bytes = sptrsm_dtype_bytes(plan->view.dtype);
   for (int32_t k = 0; k < all->width; k++) {
     args.transfer = *all;
-    args.transfer.width = 1;
     args.transfer.from = spti_end_from(all->from, k, bytes);
     args.transfer.to = spti_end_from(all->to, k, bytes);
     SPTI_CUDA(spti_structgrid_lines_start_launch(&args, plan->context->stream));

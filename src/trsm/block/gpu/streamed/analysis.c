@@ -226,9 +226,7 @@ static spti_streamed_piece cut_piece(const spti_streamed *s, const sptrsm_plan *
 static size_t widest_panel_bytes(const spti_streamed *s, const sptrsm_plan *plan, const counts *c) {
   size_t widest = 0;
   for (int32_t panel = 0; panel < s->found.count; panel++) {
-    int64_t totals[SPTI_BLOCK_TOTALS] = {0};
-    add_panel(totals, s, c, panel);
-    const size_t bytes = image_bytes(s, plan, 1, totals);
+    const size_t bytes = cut_piece(s, plan, c, panel, 0).bytes; /* a piece of this panel alone */
     if (bytes > widest) widest = bytes;
   }
   return widest;
