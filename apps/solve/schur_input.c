@@ -20,11 +20,9 @@ static int groups_of(char **out, const char *where, const sptrsm_io_options *io)
   const bool grouped = code == CLI_OK && (star || kind == SPTRSM_BATCH_MIXED);
   const bool is_items = last && strcmp(last, "/items") == 0, ends = last && last[1] == '\0';
   const char *rest = star ? (star[1] == '\0' ? "/B" : "") : is_items ? "/*/B" : ends ? "items/*/B" : path[0] ? "/items/*/B" : ":/items/*/B";
-  const bool failed = grouped && asprintf(out, "%s%s", where, rest) < 0;
+  if (grouped && asprintf(out, "%s%s", where, rest) < 0) *out = NULL;
   free(file);
-  if (!failed) return code;
-  *out = NULL;
-  return cli_no_memory("a name");
+  return grouped && *out == NULL ? cli_no_memory("a name") : code;
 }
 
 /* ---- one side ---- */

@@ -178,7 +178,7 @@ single complex c128
 END
   run sptrsm-solve -q real.h5 real_rhs.h5 -o x.h5 --force --json report --dtype c64 --alpha 0,2 --verify
   code 0
-  equals "$(field report factors dtype) $(field report factors L format)" "c64 csr"
+  equals "$(field report factors dtype) $(for key in uplo diag format; do field report factors L $key; done | paste -sd' ')" "c64 lower nonunit csr"
   equals "$(field report alpha)" "[0.0,2.0]"
   rejects 2 "--alpha: '1,' is not a number x or re,im" sptrsm-solve real.h5 real_rhs.h5 -o x.h5 --force --alpha 1,
   rejects 2 "is complex, but the data are f64; add --dtype c128" sptrsm-solve real.h5 real_rhs.h5 -o x.h5 --force --alpha 1,2

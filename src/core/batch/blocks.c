@@ -48,14 +48,14 @@ static sptrsm_status check_items(const sptrsm_batch *b, const spti_batch_call *c
 typedef struct {
   int64_t span, item; /* of the block with the longest span */
   int64_t length;     /* most elements of a row of a row-major block, or a column */
-  int64_t ld;         /* of all of them; -1: they differ */
+  int64_t ld;         /* of all of them; INT64_MIN: they differ */
 } extent;
 
 static void add_extent(extent *e, const sptrsm_block *block, int64_t item) {
   const int64_t span = (int64_t)(spti_block_span(block) / sptrsm_dtype_bytes(block->dtype));
   const int64_t length = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
   if (span == 0) return;
-  e->ld = e->span == 0 || e->ld == block->ld ? block->ld : -1;
+  e->ld = e->span == 0 || e->ld == block->ld ? block->ld : INT64_MIN;
   if (length > e->length) e->length = length;
   if (span > e->span) e->span = span, e->item = item;
 }
