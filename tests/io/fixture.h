@@ -18,7 +18,7 @@ enum { FIXTURE_N = 6, FIXTURE_NRHS = 3 };
 /* How many objects of the same kind are open: HDF5 numbers them in turn. Closes the newest one, `next`. */
 static inline int fixture_open(hid_t next) {
   int open = 0;
-  for (hid_t id = next - 1; id > next - 10000; id--) open += H5Iis_valid(id) > 0;
+  for (hid_t id = next - 1; id > next - 2000; id--) open += H5Iis_valid(id) > 0;
   H5Idec_ref(next);
   return open;
 }
