@@ -49,7 +49,7 @@ CONDITION = re.compile(r"\b(?:if|while) \(")
 STATEMENT = re.compile(r"(?:[\w>.\[\]*()+-]+ (?:[-+*/|&]|<<|>>)?= .*|[\w>.\[\]()-]+(?:\+\+|--)|(?:SPTI_|spti_|free|mem)\w*\(.*\)|"
                        r"break|continue);$")
 # More memory than is used is never noticed, nor is the order of two factors.
-LARGER = re.compile(r"\bchar \w+\[|\b(?:spti_host_alloc|spti_alloc|spti_scratch_take|spti_io_allocate)\(")
+LARGER = re.compile(r"\bchar \w+\[|\b(?:spti_(?:gpu_)?(?:host_)?alloc|spti_scratch_take|spti_io_allocate)\(")
 LESS = re.compile(r"(?:-|/|>>) $")  # after these a smaller number stands for more
 PRODUCT = re.compile(r"\b(?:spti_host_alloc|spti_alloc|spti_scratch_take|spti_io_bytes)\(")
 ARGUMENTS = re.compile(r"(?<=[(,] |.\()([^(),;]+), ([^(),;]+)(?=[,)])")

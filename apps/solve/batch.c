@@ -243,7 +243,7 @@ static int check(batch_run *r) {
   const sptrsm_file_blocks *B = r->in.B;
   int64_t columns = 0, at = 0;
   double start = cli_now();
-  if (r->verified) cli_phase("computing residuals");
+  cli_phase("checking solutions");
   for (int64_t i = 0; i < B->count; i++) columns += batch_block_of(&r->in, &B->block, i).nrhs;
   r->berr = r->verified ? malloc((size_t)columns * sizeof *r->berr + 1) : NULL;
   if (r->verified && r->berr == NULL) return cli_no_memory("the residuals");

@@ -7,25 +7,22 @@
 
 /* ---- names ---- */
 
-/* "FILE:/items" followed by a star and "/B" where `where` names the groups of a batch; NULL with *code CLI_OK: it names one object. The
- * caller frees. */
-static char *groups_of(int *code, const char *where, const sptrsm_io_options *io) {
-  char *file = cli_file_of(where), *out = NULL;
+/* *out: "FILE:/items" followed by a star and "/B" where `where` names the groups of a batch; NULL: it names one object. The caller frees
+ * it. */
+static int groups_of(char **out, const char *where, const sptrsm_io_options *io) {
+  char *file = cli_file_of(where);
   sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
   int64_t count;
-  *code = file ? CLI_OK : cli_no_memory("a file name");
-  if (file == NULL) return NULL;
+  *out = NULL;
+  if (file == NULL) return cli_no_memory("a file name");
   const char *path = where + strlen(file), *star = strrchr(path, '*'), *last = strrchr(path, '/');
-  if (star == NULL) *code = cli_fail(sptrsm_file_batch_find(&kind, &count, where, io));
-  const bool grouped = *code == CLI_OK && (star || kind == SPTRSM_BATCH_MIXED);
+  const int code = star ? CLI_OK : cli_fail(sptrsm_file_batch_find(&kind, &count, where, io));
+  const bool grouped = code == CLI_OK && (star || kind == SPTRSM_BATCH_MIXED);
   const bool is_items = last && strcmp(last, "/items") == 0, ends = last && last[1] == '\0';
   const char *rest = star ? (star[1] == '\0' ? "/B" : "") : is_items ? "/*/B" : ends ? "items/*/B" : path[0] ? "/items/*/B" : ":/items/*/B";
-  if (grouped && asprintf(&out, "%s%s", where, rest) < 0) {
-    out = NULL;
-    *code = cli_no_memory("a name");
-  }
+  if (grouped && asprintf(out, "%s%s", where, rest) < 0) *out = NULL;
   free(file);
-  return out;
+  return grouped && *out == NULL ? cli_no_memory("a name") : code;
 }
 
 /* ---- one side ---- */
@@ -169,9 +166,9 @@ static int load_sides(schur_input *in, const char *pattern, const schur_run *r) 
 }
 
 int schur_input_load(schur_input *in, const schur_run *r) {
-  int code;
+  char *pattern;
   if (in->where == NULL) return CLI_OK;
-  char *pattern = groups_of(&code, in->where, &r->set->problem.io);
+  int code = groups_of(&pattern, in->where, &r->set->problem.io);
   if (code == CLI_OK) code = load_sides(in, pattern, r);
   free(pattern);
   return code;

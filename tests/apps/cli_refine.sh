@@ -11,6 +11,9 @@ test_refine() {
     warns "more steps may help: --refine N"
     equals "$(field report refinement unconverged)" 8
     at_most 1e-9 "$(field report residual max_berr)"
+    run sptrsm-solve "$data/${name}_splu.h5" "$data/${name}_rhs.h5" -o x.h5 --force --precision mixed --refine 0 --cols 3
+    code 1
+    warns "1 of 1 columns"
     run sptrsm-solve "$data/${name}_splu.h5" "$data/${name}_rhs.h5" -o x.h5 --force --precision mixed --ferr --json report --max-berr $u10
     code 0
     says "factors in single precision"

@@ -178,7 +178,7 @@ single complex c128
 END
   run sptrsm-solve -q real.h5 real_rhs.h5 -o x.h5 --force --json report --dtype c64 --alpha 0,2 --verify
   code 0
-  equals "$(field report factors dtype)" c64
+  equals "$(field report factors dtype) $(for key in uplo diag format; do field report factors L $key; done | paste -sd' ')" "c64 lower nonunit csr"
   equals "$(field report alpha)" "[0.0,2.0]"
   rejects 2 "--alpha: '1,' is not a number x or re,im" sptrsm-solve real.h5 real_rhs.h5 -o x.h5 --force --alpha 1,
   rejects 2 "is complex, but the data are f64; add --dtype c128" sptrsm-solve real.h5 real_rhs.h5 -o x.h5 --force --alpha 1,2
@@ -197,6 +197,8 @@ covered() {
   sed -nE "s/.*\"name\": \"$2\".*\"columns\": \"([0-9]+):([0-9]+)\".*/\1 \2/p" "$1" | sort -n |
     awk -v at="$3" -v end="$4" '$1 != at { bad = 1 } { at = $2 } END { exit bad || at != end }' || fail "$1: $2 does not cover columns $3 to $4 once"
 }
+# spent FILE STEP: 99 % of the seconds of all spans of that name, since they are measured on their own
+spent() { sed -nE "s/.*\"name\": \"$2\".*\"dur\": ([0-9.]+).*/\1/p" "$1" | awk '{ sum += $1 } END { print 0.99e-6 * sum }'; }
 spans() { grep -c "\"ph\": \"X\", \"name\": \"$2\"" "$1"; } # spans FILE STEP
 # nested FILE: on each thread, spans lie inside of each other or apart
 nested() {
@@ -210,7 +212,7 @@ test_profile() {
   local file step
   system D2N5 20 30 --nrhs 50
   solves --device cpu --verify --profile plain.json
-  solves --device cpu --verify --profile stream.json --stream=7 --keep-partial
+  solves --device cpu --verify --profile stream.json --stream=7 --keep-partial --json report
   solves --device cpu --verify --profile some.json --cols 3:40
   for file in plain stream; do
     for step in solve "copy B" "forward solve" "copy X" judge write; do covered $file.json "$step" 0 50; done
@@ -227,6 +229,8 @@ test_profile() {
   done
   equals "$(spans stream.json judge)" 8 # panels
   equals "$(spans stream.json write)" 9 # and the end of the file
+  for step in read solve write; do at_most "$(spent stream.json $step)" "$(field report seconds $step)"; done
+  at_most "$(spent stream.json judge)" "$(field report seconds verify)"
   equals "$(spans plain.json read)" 2   # factors, right-hand sides
   check; [ "$(spans stream.json checkpoint)" -ge 1 ] || fail "stream.json: no checkpoint"
   # The threads of a stream have names.

@@ -309,10 +309,11 @@ static sptrsm_status load_factors(const bad_row *row, const sptrsm_io_options *o
   return status;
 }
 
-static sptrsm_status try_row(const bad_row *row) {
+static sptrsm_status try_row(const bad_row *row, int in_process) {
   sptrsm_io_options o;
   sptrsm_file_listing list = {0};
   sptrsm_io_options_init(&o);
+  o.in_process = in_process;
   o.tidy = row->how == TIDY_MATRIX;
   if (row->how == LOWER || row->how == UPPER) o.uplo = row->how == LOWER ? SPTRSM_LOWER : SPTRSM_UPPER;
   if (row->how == SMALL_BLOCK || row->how == SMALL_MATRIX) o.memory_limit = 100;
@@ -330,8 +331,9 @@ static sptrsm_status try_row(const bad_row *row) {
 }
 
 static void check_rows(const bad_row *rows, size_t count) {
-  for (size_t k = 0; k < count; k++) {
-    sptrsm_status status = try_row(&rows[k]);
+  for (size_t t = 0; t < 2 * count; t++) {
+    const size_t k = t / 2;
+    sptrsm_status status = try_row(&rows[k], t % 2);
     NOTHING_STAYS_OPEN(rows[k].where);
     cr_expect(status == rows[k].status, "%s: status %d, not %d: %s", rows[k].where, status, rows[k].status, sptrsm_last_error());
     for (int s = 0; s < 4 && rows[k].says[s] != NULL && status != SPTRSM_OK; s++)

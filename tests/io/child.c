@@ -59,13 +59,15 @@ htri_t H5Zfilter_avail(H5Z_filter_t id) {
   return no_filters ? 0 : real(id);
 }
 
-static bool crash_in_look_up;
+static bool crash_in_look_up, lacks_in_look_up; /* HDF5 goes on without memory that it lacked */
 
 htri_t H5Lexists(hid_t group, const char *name, hid_t access) {
   htri_t (*real)(hid_t, const char *, hid_t);
   REAL("H5Lexists");
   if (crash_in_look_up && strcmp(name, "B") == 0) raise(SIGSEGV);
-  return real(group, name, access);
+  const htri_t exists = real(group, name, access);
+  if (lacks_in_look_up) errno = ENOMEM;
+  return exists;
 }
 
 static bool fail_once_in_handler; /* setting one */
@@ -78,15 +80,6 @@ herr_t H5Eset_auto2(hid_t stack, H5E_auto2_t handler, void *data) {
   return fails ? -1 : real(stack, handler, data);
 }
 
-static bool crash_in_close;
-
-herr_t H5Oclose(hid_t object) {
-  herr_t (*real)(hid_t);
-  REAL("H5Oclose");
-  if (crash_in_close) raise(SIGSEGV);
-  return real(object);
-}
-
 static pid_t program;
 
 /* ---- what a child tells the test, in shared memory ---- */
@@ -96,7 +89,18 @@ static struct {
   unsigned progress;
   hssize_t most; /* numbers read at once */
   int unpacked;  /* chunks */
+  int gone;      /* objects that were closed again */
 } * told;
+
+static bool crash_in_close;
+
+herr_t H5Oclose(hid_t object) {
+  herr_t (*real)(hid_t);
+  REAL("H5Oclose");
+  if (crash_in_close) raise(SIGSEGV);
+  if (getpid() != program) told->gone += H5Iis_valid(object) <= 0;
+  return real(object);
+}
 
 /* zlib's, which HDF5 calls for each chunk. */
 __attribute__((visibility("default"))) int inflateInit_(void *stream, const char *version, int bytes);
@@ -119,13 +123,14 @@ hid_t H5Dopen2(hid_t group, const char *name, hid_t access) {
 }
 
 static volatile bool loop_in_read;
-static bool killed_in_read;
+static bool killed_in_read, fails_in_read;
 
 herr_t H5Dread(hid_t dataset, hid_t type, hid_t memory, hid_t stored, hid_t plist, void *out) {
   herr_t (*real)(hid_t, hid_t, hid_t, hid_t, hid_t, void *);
   REAL("H5Dread");
   while (loop_in_read) continue;
   if (killed_in_read) raise(SIGKILL);
+  if (fails_in_read) return -1;
   hssize_t count = H5Sget_select_npoints(memory);
   if (getpid() != program && told->most < count) told->most = count;
   return real(dataset, type, memory, stored, plist, out);
@@ -184,6 +189,26 @@ Test(io_child, the_first_failure_is_reported) {
   crash_in_close = true;
   fails(sptrsm_file_block_load(&X, where, 5, NULL), SPTRSM_ERR_STRUCTURE, "is 4 x 2, neither side is the order of the matrix, 5");
   fails(sptrsm_file_block_load(&X, where, 4, NULL), SPTRSM_ERR_IO, "crashed inside HDF5");
+}
+
+/* Also when the program closes the file. */
+Test(io_child, no_call_is_made_again) {
+  sptrsm_file_block *X;
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  OK(sptrsm_file_block_load(&X, file, 4, NULL));
+  sptrsm_file_block_free(X);
+  cr_assert_eq(told->gone, 0, "%d objects were closed again", told->gone);
+}
+
+/* What HDF5 could not remember for want of memory may be missing in a later call. */
+Test(io_child, memory_was_lacking_in_an_earlier_call) {
+  sptrsm_file_block *X;
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  fails_in_read = true;
+  for (int lacks = 0; lacks < 2; lacks++) {
+    lacks_in_look_up = lacks == 1;
+    fails(sptrsm_file_block_load(&X, file, 4, NULL), lacks ? SPTRSM_ERR_MEMORY : SPTRSM_ERR_IO, lacks ? "no memory" : "can't be read");
+  }
 }
 
 static herr_t own_handler(hid_t stack, void *data) { return (void)stack, (void)data, 0; }

@@ -15,18 +15,30 @@ enum { FIXTURE_N = 6, FIXTURE_NRHS = 3 };
     cr_assert(s_ == SPTRSM_OK, "%s", sptrsm_last_error());                                                                                 \
   } while (0)
 
-/* How many dataspaces are open: HDF5 numbers them in turn. */
-static inline int fixture_open_spaces(void) {
-  const hid_t next = H5Screate(H5S_SCALAR);
+/* How many objects of the same kind are open: HDF5 numbers them in turn. Closes the newest one, `next`. */
+static inline int fixture_open(hid_t next) {
   int open = 0;
-  for (hid_t space = next - 1; space > next - 10000; space--) open += H5Iis_valid(space) > 0;
-  H5Sclose(next);
+  for (hid_t id = next - 1; id > next - 2000; id--) open += H5Iis_valid(id) > 0;
+  H5Idec_ref(next);
   return open;
 }
 
-/* Fails where a file, a group, a dataset, an attribute or a dataspace is still open in HDF5. */
-#define NOTHING_STAYS_OPEN(where)                                                                                                          \
-  cr_assert(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL) == 0 && fixture_open_spaces() == 0, "%s: HDF5 has open objects", where)
+static inline int fixture_all_open(void) {
+  return (int)H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL) + fixture_open(H5Screate(H5S_SCALAR)) + fixture_open(H5Pcreate(H5P_DATASET_XFER)) +
+         fixture_open(H5Tcopy(H5T_NATIVE_INT));
+}
+
+/* Fails where a file, a group, a dataset, an attribute, a dataspace, a property list or a type is still open in HDF5. */
+#define NOTHING_STAYS_OPEN(where) cr_assert_eq(fixture_all_open(), 0, "%s: HDF5 has open objects", where)
+
+/* The options, with which the same is then read in this process, where all that stays open is seen. */
+static inline sptrsm_io_options fixture_in_process(const sptrsm_io_options *o) {
+  sptrsm_io_options here;
+  sptrsm_io_options_init(&here);
+  if (o != NULL) here = *o;
+  here.in_process = 1;
+  return here;
+}
 
 #define DATA(name) SPTRSM_TEST_DATA "/" name
 

@@ -82,6 +82,19 @@ Test(io_list, long_names_are_cut) {
   cr_assert(names && strlen(names) < 400 && strstr(names, ", e0") && !strstr(names, ", l0"), "%s", sptrsm_last_error());
 }
 
+/* MATLAB's dimensions are stored in reverse. */
+Test(io_list, a_block_of_matlab) {
+  sptrsm_file_listing list;
+  sptrsm_io_options o;
+  sptrsm_io_options_init(&o);
+  cr_assert(sptrsm_file_list(&list, SPTRSM_TEST_DATA "/matlab.mat", &o) == SPTRSM_OK, "%s", sptrsm_last_error());
+  const sptrsm_file_entry *B = NULL;
+  for (int k = 0; k < list.count; k++)
+    if (strcmp(list.entries[k].path, "/B") == 0) B = &list.entries[k];
+  cr_assert(B && B->rows == 6 && B->cols == 3 && strstr(B->rule, "MATLAB") != NULL);
+  sptrsm_file_listing_free(&list);
+}
+
 /* Groups of different files may lie at the same address. */
 Test(io_list, groups_of_other_files) {
   char other[80];

@@ -48,15 +48,14 @@ static sptrsm_status check_items(const sptrsm_batch *b, const spti_batch_call *c
 typedef struct {
   int64_t span, item; /* of the block with the longest span */
   int64_t length;     /* most elements of a row of a row-major block, or a column */
-  int64_t ld_least, ld_most;
+  int64_t ld;         /* of all of them; INT64_MIN: they differ */
 } extent;
 
 static void add_extent(extent *e, const sptrsm_block *block, int64_t item) {
   const int64_t span = (int64_t)(spti_block_span(block) / sptrsm_dtype_bytes(block->dtype));
   const int64_t length = block->layout == SPTRSM_ROW_MAJOR ? block->nrhs : block->n;
   if (span == 0) return;
-  if (e->span == 0 || block->ld < e->ld_least) e->ld_least = block->ld;
-  if (block->ld > e->ld_most) e->ld_most = block->ld;
+  e->ld = e->span == 0 || e->ld == block->ld ? block->ld : INT64_MIN;
   if (length > e->length) e->length = length;
   if (span > e->span) e->span = span, e->item = item;
 }
@@ -75,7 +74,7 @@ static extent extent_of(const sptrsm_batch *b, const spti_batch_call *call, cons
 static sptrsm_status check_stride(const sptrsm_batch *b, const sptrsm_batch_block *block, const extent *e, const char *name) {
   const long long stride = block->stride, span = e->span;
   if (e->span == 0 || b->count == 1 || block->stride >= e->span) return SPTRSM_OK;
-  const bool beside = e->ld_least == e->ld_most && block->stride >= e->length && e->ld_least >= (b->count - 1) * block->stride + e->length;
+  const bool beside = block->stride >= e->length && e->ld >= (b->count - 1) * block->stride + e->length;
   if (beside) return SPTRSM_OK;
   return spti_fail(SPTRSM_ERR_ARGUMENT, "item %lld: %s: stride = %lld is less than the %lld elements from its first to its last one",
                    (long long)e->item, name, stride, span);

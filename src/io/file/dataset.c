@@ -256,10 +256,7 @@ sptrsm_status spti_io_vector_open(spti_io_dataset *d, const spti_io_object *grou
   SPTI_IO_TRY(spti_io_dataset_open(d, group, name));
   if (spti_io_is_vector(d)) return SPTRSM_OK;
   spti_io_shape_text(shape, d);
-  sptrsm_status status =
-      sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector is needed; store it in one dimension", d->where, shape);
-  spti_io_dataset_close(d);
-  return status;
+  return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is %s, a vector is needed; store it in one dimension", d->where, shape);
 }
 
 void spti_io_dataset_close(spti_io_dataset *d) {

@@ -162,7 +162,7 @@ typedef struct {
 
 /* Opens a numeric dataset of rank 1 to 3, after spti_io_dataset_guard(). */
 sptrsm_status spti_io_dataset_open(spti_io_dataset *, const spti_io_object *group, const char *name);
-/* The same of a vector, which may be stored as one row or one column (MATLAB). */
+/* The same of a vector, which may be stored as one row or one column (MATLAB); to be closed after a failure, too. */
 sptrsm_status spti_io_vector_open(spti_io_dataset *, const spti_io_object *group, const char *name);
 bool spti_io_is_vector(const spti_io_dataset *);
 void spti_io_shape_text(char out[72], const spti_io_dataset *); /* "4 x 2" */

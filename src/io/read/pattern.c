@@ -76,10 +76,7 @@ sptrsm_status spti_io_expand(spti_io_triplets *t, const sptrsm_file_matrix *M) {
   sptrsm_status status = spti_io_allocate(&t->row, M->where, spti_io_bytes(t->nnz, sizeof *t->row));
   if (status == SPTRSM_OK) status = spti_io_allocate(&t->col, M->where, spti_io_bytes(t->nnz, sizeof *t->col));
   if (status == SPTRSM_OK) status = spti_io_allocate(&t->val, M->where, bytes);
-  if (status != SPTRSM_OK) {
-    spti_io_triplets_free(t);
-    return status;
-  }
+  if (status != SPTRSM_OK) return status;
   int32_t *major = M->format == SPTRSM_CSR ? t->row : t->col, *minor = M->format == SPTRSM_CSR ? t->col : t->row;
   for (int64_t j = 0; j < majors; j++)
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) major[p] = (int32_t)j, minor[p] = M->idx[p];
@@ -93,8 +90,8 @@ sptrsm_status spti_io_sort(sptrsm_file_matrix *M) {
   for (int64_t j = 0; j < spti_io_major(M) && sorted; j++)
     for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1] && sorted; p++) sorted = M->idx[p - 1] <= M->idx[p];
   if (sorted) return SPTRSM_OK;
-  SPTI_IO_TRY(spti_io_expand(&t, M));
-  sptrsm_status status = spti_io_compress(M, &t);
+  sptrsm_status status = spti_io_expand(&t, M);
+  if (status == SPTRSM_OK) status = spti_io_compress(M, &t);
   spti_io_triplets_free(&t);
   return status;
 }
@@ -214,8 +211,8 @@ sptrsm_status sptrsm_file_matrix_mirror(sptrsm_file_matrix *M) {
   if (M->rows != M->cols)
     return sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: symmetric, but %lld x %lld", M->where, (long long)M->rows, (long long)M->cols);
   spti_io_triplets t;
-  SPTI_IO_TRY(spti_io_expand(&t, M));
-  sptrsm_status status = grow(&t, M);
+  sptrsm_status status = spti_io_expand(&t, M);
+  if (status == SPTRSM_OK) status = grow(&t, M);
   if (status == SPTRSM_OK) {
     mirror(&t, t.nnz, M);
     sptrsm_file_matrix whole = *M;

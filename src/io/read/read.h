@@ -48,7 +48,8 @@ typedef struct { /* entries in any order: [nnz] each */
 size_t spti_io_triplets_bytes(int64_t rows, int64_t cols, int64_t nnz, sptrsm_dtype);
 /* Fills M's arrays from the triplets, sorted within each row (CSR) or column (CSC). */
 sptrsm_status spti_io_compress(sptrsm_file_matrix *M, const spti_io_triplets *);
-sptrsm_status spti_io_expand(spti_io_triplets *, const sptrsm_file_matrix *M); /* entries in stored order, values copied */
+/* Entries in stored order, values copied; to be freed after a failure, too. */
+sptrsm_status spti_io_expand(spti_io_triplets *, const sptrsm_file_matrix *M);
 void spti_io_triplets_free(spti_io_triplets *);
 sptrsm_status spti_io_sort(sptrsm_file_matrix *M);              /* sorts each row (CSR) or column (CSC) */
 void spti_io_sum_duplicates(sptrsm_file_matrix *M);             /* of a sorted matrix */

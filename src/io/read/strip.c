@@ -50,11 +50,11 @@ static sptrsm_status fill(spti_io_strip *strip, const spti_io_block_source *s, i
 static void copy_columns(const spti_io_strip *strip, const spti_io_block_source *s, int64_t from, int64_t count, char *out, int64_t to,
                          int64_t width) {
   const bool by_rows = s->layout == SPTRSM_ROW_MAJOR;
-  const size_t bytes = (size_t)(by_rows ? count : count * s->rows) * strip->each;
+  const int64_t lines = by_rows ? s->rows : count, length = by_rows ? count : s->rows;
   const char *data = strip->data;
-  for (int64_t i = 0; i < (by_rows ? s->rows : 1); i++) {
-    int64_t source = by_rows ? i * strip->count + from : from * s->rows, target = by_rows ? i * width + to : to * s->rows;
-    memcpy(out + (size_t)target * strip->each, data + (size_t)source * strip->each, bytes);
+  for (int64_t i = 0; i < lines; i++) {
+    int64_t source = by_rows ? i * strip->count + from : (from + i) * s->rows, target = by_rows ? i * width + to : (to + i) * s->rows;
+    memcpy(out + (size_t)target * strip->each, data + (size_t)source * strip->each, (size_t)length * strip->each);
   }
 }
 

@@ -80,8 +80,10 @@ static void try_uniform(const recipe *r, sptrsm_dtype t, const char *method) {
     if (draw(6) == 0) spoil_item(&items, i);
   cr_assert_eq(sptrsm_context_set_threads(context, 1 + (int)draw(4)), SPTRSM_OK);
   create_alone(alone, context, &items, method);
+  items.pattern.copy = SPTRSM_BORROW; /* batches copy in any case */
   cr_assert_eq(sptrsm_batch_create_uniform(&batch, context, &items.pattern, &items.values, &o), SPTRSM_OK, "%s: %s", r->name,
                sptrsm_last_error());
+  memset(items.part[0], 0xff, (size_t)((items.count - 1) * items.values.L_stride + s.L.ptr[N]) * sptrsm_dtype_bytes(t));
   for (int round = 0; round < 6; round++) solve_random(batch, alone, orders_N, items.count, t, r->has_U);
   new_values(batch, alone, &items, &s, method);
   cr_assert_eq(sptrsm_context_set_threads(context, 1 + (int)draw(4)), SPTRSM_OK);
@@ -159,7 +161,9 @@ static void try_mixed(sptrsm_dtype t, bool has_U) {
   }
   cr_assert_eq(sptrsm_context_set_threads(context, 1 + (int)draw(4)), SPTRSM_OK);
   create_alone(alone, context, &items, method);
+  for (int64_t i = 0; i < items.count; i++) items.items[i].copy = SPTRSM_BORROW; /* batches copy in any case */
   cr_assert_eq(sptrsm_batch_create_mixed(&batch, context, list, items.count, &o), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int64_t i = 0; i < items.count; i++) memset(sets[i].L.val, 0xff, (size_t)sets[i].L.ptr[N] * sptrsm_dtype_bytes(t));
   for (int round = 0; round < 8; round++) solve_random(batch, alone, orders_N, items.count, t, has_U);
   destroy_alone(alone, items.count);
   sptrsm_batch_destroy(batch);

@@ -224,7 +224,7 @@ Test(batch_refusals, of_items_side_by_side) {
   X.stride = ORDER;
   accept_solve();
   cr_assert_eq(batch->compared, 0, "blocks at strides were compared one by one");
-  X.layout = SPTRSM_ROW_MAJOR, X.ld = COUNT * NRHS, X.stride = NRHS;
+  X.layout = SPTRSM_ROW_MAJOR, X.ld = COUNT * (NRHS + 1), X.stride = NRHS + 1; /* with gaps */
   accept_solve();
 }
 

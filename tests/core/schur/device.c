@@ -384,6 +384,24 @@ Test(schur_device, a_large_hermitian_diagonal) {
   }
 }
 
+Test(schur_device, no_columns_reach_no_rows) {
+  static tree t;
+  static columns B;
+  both b;
+  sptrsm_schur_request q;
+  make_tree(&t, SPTRSM_F64);
+  make_columns(&B, 0, SPTRSM_F64);
+  sptrsm_schur_request_init(&q);
+  q.B = &B.c;
+  create(&b, &t.f, &q);
+  for (int k = 0; k < 2; k++) {
+    sptrsm_schur_facts facts = {.size = sizeof facts};
+    ok(sptrsm_schur_info(&facts, b.schur[k]), "no columns");
+    cr_assert(facts.groups == 0 && facts.reached == 0, "%lld groups reach %g", (long long)facts.groups, facts.reached);
+  }
+  destroy(&b);
+}
+
 Test(schur_device, refusals) {
   static tree t;
   static columns B;

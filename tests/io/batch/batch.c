@@ -367,15 +367,25 @@ Test(io_batch, one_block_serves_all_items) {
   put_values("L", 2, ITEMS, 0);
   put("B", H5T_NATIVE_DOUBLE, 2, (hsize_t[]){ORDER, 2}, v, NULL, 0);
   mark("B", "binsparse", "{}"); /* describes a group, not a dataset */
-  put_pattern("sparse", idx);
-  put_values("sparse", 1, 1, 0);
+  put_pattern("sparse/B", idx);
+  put_values("sparse/B", 1, 1, 0);
   sptrsm_file_batch *batch = load("", 0, -1, NULL);
   sptrsm_file_blocks *B = load_blocks("", batch, NULL);
   cr_assert(B->block.stride == 0 && B->block.nrhs == 2 && B->paths == NULL && element(B, 3, 2, 1) == 6);
   sptrsm_file_blocks_free(B);
-  B = load_blocks(":/sparse", batch, NULL);
-  cr_assert(B->block.stride == 0 && B->block.nrhs == ORDER && element(B, 1, 2, 2) == 5 && element(B, 1, 0, 2) == 0);
+  sptrsm_io_options o;
+  sptrsm_io_options_init(&o);
+  o.dtype = SPTRSM_F32;
+  B = load_blocks("", batch, &o);
+  cr_assert(B->block.dtype == SPTRSM_F32 && ((float *)B->block.data)[5] == 6);
   sptrsm_file_blocks_free(B);
+  static const char *const paths[] = {":/sparse/B", ":/sparse"}; /* the block, and the group that holds it */
+  for (int k = 0; k < 2; k++) {
+    B = load_blocks(paths[k], batch, NULL);
+    cr_assert(B->block.stride == 0 && B->block.nrhs == ORDER && element(B, 1, 2, 2) == 5 && element(B, 1, 0, 2) == 0);
+    cr_assert(strcmp(B->path, "/sparse/B") == 0 && strstr(B->where, ":/sparse/B") != NULL, "%s: %s", paths[k], B->where);
+    sptrsm_file_blocks_free(B);
+  }
   sptrsm_file_batch_free(batch);
 }
 

@@ -271,6 +271,7 @@ Test(batch_memory, grows_with_another_system_within_the_limit) {
   check_tall(batch, SPTRSM_T);
   ok(sptrsm_batch_info(&later, batch), "tall");
   cr_assert(facts.patterns == 2 && facts.panel == 32, "%d sets, panel %d", (int)facts.patterns, facts.panel);
+  cr_assert(strncmp(facts.method, "gather", 6) == 0 && facts.reason[0] != '\0', "%s (%s)", facts.method, facts.reason);
   cr_assert(later.workspace_bytes <= o.memory_limit && later.panel < facts.panel, "panel %d, %zu bytes", later.panel,
             later.workspace_bytes);
   check_tall(batch, SPTRSM_N);

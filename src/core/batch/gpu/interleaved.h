@@ -9,7 +9,7 @@
 /* The off-diagonal pattern of a triangle, or of its transpose, in level order. Arrays are in device memory. */
 typedef struct {
   bool made;
-  int32_t levels, widest;
+  int32_t levels;
   int64_t entries;
   int32_t *level, *row, *start, *column; /* as in spti_batch_stage */
   int32_t *source;                       /* [entries]: as stored: position of each entry in the values that callers give; transposed: its

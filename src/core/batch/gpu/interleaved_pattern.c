@@ -173,8 +173,6 @@ static sptrsm_status upload_order(spti_batch_order_of *o, const sptrsm_batch *b,
                                   int32_t n) {
   o->levels = levels->count;
   o->entries = p->start[n];
-  for (int32_t l = 0; l < levels->count; l++)
-    if (levels->ptr[l + 1] - levels->ptr[l] > o->widest) o->widest = levels->ptr[l + 1] - levels->ptr[l];
   SPTI_TRY(upload(&o->level, b, levels->ptr, (int64_t)levels->count + 1));
   SPTI_TRY(upload(&o->row, b, levels->order, n));
   SPTI_TRY(upload(&o->start, b, p->start, (int64_t)n + 1));
