@@ -94,6 +94,17 @@ shared_by_ranks() {
   return 1
 }
 
+# make_hosts OPTIONS: ./hosts SECONDS HOSTS COMMAND runs a command on machines, as Open MPI sees them: daemons with other host names, each in
+# namespaces by these options of unshare. The process whose number is in node.HOST starts the machine. Fails where none can be had.
+make_hosts() {
+  unshare "$@" true 2>/dev/null || { echo "no other host name can be had here"; return 1; }
+  printf '#!/bin/sh\nhost=$1; shift\necho $$ >node.$host\nexec unshare %s sh -c "hostname $host; $*"\n' "$*" >agent && chmod +x agent
+  printf '#!/bin/bash\nexec timeout -k 10 "$1" env OMPI_MCA_btl=self,vader,tcp mpirun --mca plm_rsh_agent "$PWD/agent" --mca plm rsh -H "${@:2}"\n' >hosts
+  chmod +x hosts
+  run ./hosts 60 a:1,b:1 true
+  [ $rc = 0 ] || { echo "Open MPI reaches no other host name here"; return 1; }
+}
+
 # Large factors lie in the memory of a machine once. Where that is not possible, here as a rank may write no file so large, they are sent.
 test_ranks_memory() {
   needs_mpi
@@ -111,13 +122,7 @@ test_ranks_memory() {
   ended
   code 0
   same_block whole.h5:/X x.h5:/X
-  # Two machines, for Open MPI: daemons with other host names.
-  unshare --uts true 2>/dev/null || { echo "no other host name can be had here"; return; }
-  printf '#!/bin/sh\nhost=$1; shift\nexec unshare --uts sh -c "hostname $host; $*"\n' >agent && chmod +x agent
-  printf '#!/bin/bash\nexec timeout -k 10 "$1" env OMPI_MCA_btl=self,vader,tcp mpirun --mca plm_rsh_agent "$PWD/agent" --mca plm rsh -H "${@:2}"\n' >hosts
-  chmod +x hosts
-  run ./hosts 60 a:1,b:1 true
-  [ $rc = 0 ] || { echo "Open MPI reaches no other host name here"; return; }
+  make_hosts --uts || return 0
   for hosts in a:2,b:2 a:1,b:3 a:1,b:1,c:1; do
     background ./hosts 250 $hosts sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --force --json report
     [ $hosts = a:1,b:1,c:1 ] || until_true shared_by_ranks || fail "no rank of $hosts shares the factors"
@@ -258,6 +263,28 @@ test_ranks_killed() {
   done
   echo "$(wc -l <phases) kills: $(sort phases | uniq -c | sed 's/^ *//' | paste -sd, | sed 's/,/, /g')"
   check; [ -s phases ] || fail "no rank was killed in time"
+}
+
+# A machine that dies, with its daemon and its ranks, ends the run as a rank does, and what is done stays.
+test_ranks_machine() {
+  needs_mpi
+  system dense 1500 --nrhs 400
+  run sptrsm-solve --device cpu -q s.h5 s_rhs.h5 -o whole.h5
+  code 0
+  make_hosts --uts --pid --fork --kill-child --mount-proc || return 0
+  for attempt in $(seq 20); do # a run that is through before it is noticed is tried again
+    background ./hosts 250 a:2,b:2 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --stream=1 --force
+    until_true test -s x.h5.part && kill -KILL "$(cat node.b)"
+    ended
+    [ $rc = 0 ] || break
+    rm -f x.h5
+  done
+  check; [ $rc != 0 ] && [ $rc != 124 ] && [ $rc != 137 ] || fail "the run ended with $rc"
+  missing x.h5
+  run ./hosts 250 a:1,b:1 sptrsm-solve --device cpu s.h5 s_rhs.h5 -o x.h5 --resume --json report
+  code 0
+  same_block whole.h5:/X x.h5:/X
+  no_parts
 }
 
 # Runs of 4 ranks with 0 to 9 columns: none hangs.
