@@ -39,9 +39,15 @@ static inline bool AT_ROWS(rows_)(const NAME(operands) * o, const NAME(targets) 
     for (int l = 0; l < LENGTH; l++) part[l] = *x[r + l];
     s[r / LENGTH] = part;
   }
-  for (int32_t k = 0; k < o->listed; k++, a += o->next) AT_ROWS(subtract_)(s, a, o->w[o->list[k] * o->step]);
+  for (int32_t k = 0; k < o->listed; k++, a += o->next) {
+    NAME(ask_ahead)(a, ROWS, 8192);
+    AT_ROWS(subtract_)(s, a, o->w[o->list[k] * o->step]);
+  }
   const T *y = o->w + o->first * o->step;
-  for (int32_t k = 0; k < o->count; k++, a += o->next, y += o->step) AT_ROWS(subtract_)(s, a, *y);
+  for (int32_t k = 0; k < o->count; k++, a += o->next, y += o->step) {
+    NAME(ask_ahead)(a, ROWS, 8192);
+    AT_ROWS(subtract_)(s, a, *y);
+  }
 #pragma GCC unroll 8
   for (int r = 0; r < ROWS; r += LENGTH) {
     const SUMS part = s[r / LENGTH];

@@ -62,9 +62,15 @@ static inline bool AT_ROWS(rows_)(const NAME(operands) * o, const NAME(targets) 
 #endif
     }
   }
-  for (int32_t k = 0; k < o->listed; k++, a += o->next) AT_ROWS(subtract_)(&s, 0, a, (const VECTOR *)(o->w + o->list[k] * o->step));
+  for (int32_t k = 0; k < o->listed; k++, a += o->next) {
+    NAME(ask_ahead)(a, ROWS, 4096);
+    AT_ROWS(subtract_)(&s, 0, a, (const VECTOR *)(o->w + o->list[k] * o->step));
+  }
   const T *y = o->w + o->first * o->step;
-  for (int32_t k = 0; k < o->count; k++, a += o->next, y += o->step) AT_ROWS(subtract_)(&s, 0, a, (const VECTOR *)y);
+  for (int32_t k = 0; k < o->count; k++, a += o->next, y += o->step) {
+    NAME(ask_ahead)(a, ROWS, 4096);
+    AT_ROWS(subtract_)(&s, 0, a, (const VECTOR *)y);
+  }
 #pragma GCC unroll 8
   for (int r = 0; r < ROWS; r++, a += o->next) {
     AT_ROWS(join_)(&s, r);

@@ -17,6 +17,14 @@ typedef struct {
   bool solve, unit, exact; /* solve: with the diagonal block that follows the operands; exact: no entry was added */
 } NAME(targets);
 
+/* Values are read once, in the order in which they lie, so those that will be needed soon can be asked for: here those `ahead` bytes behind a
+ * column of `rows` rows. Not for so few rows that a line of the cache has more than two columns. The place may lie behind the array. */
+static inline __attribute__((always_inline)) void NAME(ask_ahead)(const T *a, int rows, int ahead) {
+  enum { LINE = 64 };
+  const int bytes = rows * (int)sizeof(T);
+  for (int at = 0; at < bytes && bytes >= LINE / 2; at += LINE) __builtin_prefetch((const char *)a + ahead + at);
+}
+
 #define WIDTH   1
 #define CAREFUL 1
 #include "trsm/block/host/width.tmpl.h"
