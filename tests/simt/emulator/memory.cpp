@@ -114,10 +114,14 @@ moment memory::shared_until(const viewer &by, const viewer &mate) {
   return by.warp == mate.warp ? std::max(by.warp->barrier, by.block->barrier) : by.block->barrier;
 }
 
-/* Performs writes of other lanes that barriers order before this lane's write to the same address. */
-void memory::perform_ordered(viewer &by, const std::vector<viewer *> &mates, const char *address) {
-  for (viewer *mate : mates)
-    if (mate != &by) perform_to(*mate, address, shared_until(by, *mate));
+/* Performs writes of other lanes, and its own if they are wanted, that barriers order before this lane's operation on the same address. */
+void memory::perform_ordered(viewer &by, const location &l, const std::vector<viewer *> &mates, const char *address, bool own) {
+  const auto perform_mate = [&](viewer *mate) {
+    if (own || mate != &by) perform_to(*mate, address, shared_until(by, *mate));
+  };
+  if (l.pending == 0 || (l.writer && l.block != by.block->id)) return;
+  if (l.writer) perform_mate(l.writer);
+  else std::for_each(mates.begin(), mates.end(), perform_mate);
 }
 
 void memory::perform_before_release(viewer &by, const std::vector<viewer *> &mates) {
@@ -138,8 +142,7 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
   if (found == locations.end()) return newest;
   location &l = found->second;
   if (how == access::constant && (l.pending || l.history[size_t(l.versions - 1)].performed > by.begun)) constant_written = true;
-  if (l.pending)
-    for (viewer *mate : mates) perform_to(*mate, address, shared_until(by, *mate));
+  perform_ordered(by, l, mates, address, true);
 
   viewer::sight &seen = by.sight_of(address);
   int oldest = l.versions - 1;
@@ -159,14 +162,15 @@ uint64_t memory::read(viewer &by, const std::vector<viewer *> &mates, const char
 
 void memory::write(viewer &by, const std::vector<viewer *> &mates, char *address, word kind, uint64_t bits, bool add, access how) {
   location &l = at(address, kind); /* reads the word, so that AddressSanitizer reports a wrong address here */
-  if (l.pending) perform_ordered(by, mates, address);
+  perform_ordered(by, l, mates, address, false);
   const buffered_write w = {address, kind, add, bits, clock, by.fenced};
   if (how == access::ordered) {
     perform_before_release(by, mates);
     perform(&by, w, true);
     return;
   }
-  l.pending++;
+  if (l.pending++ == 0) l.writer = &by, l.block = by.block->id;
+  else if (l.writer != &by || l.block != by.block->id) l.writer = nullptr;
   by.buffer.push_back(w);
   buffered++;
   if (by.buffer.size() > BUFFER_LIMIT) perform_buffered(by, 0);
@@ -174,7 +178,7 @@ void memory::write(viewer &by, const std::vector<viewer *> &mates, char *address
 
 uint64_t memory::read_modify_write(viewer &by, const std::vector<viewer *> &mates, char *address, word kind, uint64_t bits, bool add) {
   const location &l = at(address, kind);
-  if (l.pending) perform_ordered(by, mates, address);
+  perform_ordered(by, l, mates, address, false);
   perform_to(by, address, FOREVER);
   const version old = l.history[size_t(l.versions - 1)];
   by.could_acquire = std::max(by.could_acquire, old.released);

@@ -94,13 +94,15 @@ private:
   };
   struct location {
     int pending = 0, versions = 0;
+    viewer *writer = nullptr;       /* of all pending writes, if `block` is still that of its lane; NULL: there may be several */
+    uint64_t block = 0;             /* identity of the writer's block */
     std::array<version, 6> history; /* oldest first */
   };
   location &at(const char *, word);
   void perform(viewer *, const buffered_write &, bool release);
   void perform_buffered(viewer &, size_t which);
   void perform_to(viewer &, const char *address, moment issued_before);
-  void perform_ordered(viewer &, const std::vector<viewer *> &mates, const char *address);
+  void perform_ordered(viewer &, const location &, const std::vector<viewer *> &mates, const char *address, bool own);
   void perform_before_release(viewer &, const std::vector<viewer *> &mates);
   static bool must_see(const viewer &, const version &);
   static moment shared_until(const viewer &, const viewer &mate);
