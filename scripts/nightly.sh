@@ -2,8 +2,8 @@
 # nightly.sh [PART...] -- the checks that take too long for every change. Without an argument: all of them.
 #   architectures  the CUDA code compiles for each architecture in SPTRSM_ARCHITECTURES (default: all-major)
 #   busy           the tests pass five times while four other processes keep the machine busy
-#   cases          all cases of the tests that draw a part of them: of random systems ten times as many, of unusual numbers
-#                  and of the emulator all
+#   cases          all cases of the tests that draw a part of them: of random systems ten times as many, of unusual numbers,
+#                  of conformance and of the emulator all
 #   failures       each allocation and system call of the programs fails once: no wrong code, no half of a report
 #   kills          sptrsm-solve is killed 1,000 times: while it writes, and while it streams and resumes; the same bits in the end
 #   ranks          MPI: ranks are killed 100 times and resumed by another number of ranks; 1,000 runs of 4 ranks with 0 to 9 columns; each form
@@ -69,6 +69,7 @@ part_cases() {
   scripts/test.sh >build/cases-build.log 2>&1 || { tail -n 20 build/cases-build.log; return 1; } # so that build/test is of these sources
   PROPERTY_CASES=200000 build/test/tests/core/test_properties --timeout 3600 >build/cases.log 2>&1 || { tail -n 20 build/cases.log; return 1; }
   NUMBERS_STEP=1 build/test/tests/core/test_numbers --timeout 3600 >build/cases.log 2>&1 || { tail -n 20 build/cases.log; return 1; }
+  CONFORMANCE_ALL=1 build/test/tests/core/test_conformance --timeout 3600 >build/cases.log 2>&1 || { tail -n 20 build/cases.log; return 1; }
   SIMT_ALL=1 ctest --test-dir build/test --output-on-failure --parallel "$JOBS" --label-regex simt --timeout 3600 >build/cases.log 2>&1 ||
     { grep -E '\*\*\*|\(Failed\)' build/cases.log; return 1; }
 }

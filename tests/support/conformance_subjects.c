@@ -40,18 +40,15 @@ static const char *const forms[] = {
     NULL,
 };
 
-/* Shares are no multiples of 2 or 3, since otherwise, by the numbering of systems, a method would run some types with one operation only.
+/* On the host scripts/nightly.sh cases runs all systems (CONFORMANCE_ALL).
+ * Shares are no multiples of 2 or 3, since otherwise, by the numbering of systems, a method would run some types with one operation only.
  * The emulator of tests/simt runs far fewer systems. */
 #if defined(SPTI_SIMT)
 enum { GPU_SHARE = 101, FORM_SHARE = 401 };
 #else
 enum { GPU_SHARE = 5, FORM_SHARE = 23 };
 #endif
-#if defined(__SANITIZE_ADDRESS__)
-enum { HOST_SHARE = 5 }; /* AddressSanitizer is slow */
-#else
-enum { HOST_SHARE = 1 };
-#endif
+enum { HOST_SHARE = 5 };
 
 static void add(subject *list, size_t *count, const char *name, sptrsm_place place, int share) {
   size_t length = strcspn(name, ":");
@@ -69,10 +66,11 @@ static void add(subject *list, size_t *count, const char *name, sptrsm_place pla
 struct criterion_test_params conformance_subjects(sptrsm_place place, bool deterministic_only) {
   subject *list = cr_calloc(SUBJECTS_MAX, sizeof *list);
   size_t count = 0, kept = 0;
+  const int host_share = getenv("CONFORMANCE_ALL") ? 1 : HOST_SHARE;
   for (int m = 0; m < sptrsm_method_count(); m++) {
     sptrsm_method_info info = {.size = sizeof info};
     cr_assert_eq(sptrsm_method_at(&info, m), SPTRSM_OK);
-    if (info.place == place) add(list, &count, info.name, place, place == SPTRSM_CUDA ? GPU_SHARE : HOST_SHARE);
+    if (info.place == place) add(list, &count, info.name, place, place == SPTRSM_CUDA ? GPU_SHARE : host_share);
   }
   for (int f = 0; place == SPTRSM_CUDA && forms[f]; f++) add(list, &count, forms[f], place, FORM_SHARE);
   cr_assert_gt(count, 0, "no method works here");

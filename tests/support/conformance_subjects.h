@@ -19,7 +19,7 @@ typedef struct {
 
 struct criterion_test_params conformance_subjects(sptrsm_place, bool deterministic_only);
 
-/* On a GPU, where plans are expensive, a method runs every fifth system and a variant fewer; each subject runs other systems. */
+/* A method runs every fifth system and a variant fewer; each subject runs other systems. */
 static inline bool left_to_others(const subject *s, int system_number) { return (system_number + s->number) % s->share != 0; }
 
 #endif
