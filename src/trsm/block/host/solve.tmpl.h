@@ -17,8 +17,9 @@ typedef struct {
   bool solve, unit, exact; /* solve: with the diagonal block that follows the operands; exact: no entry was added */
 } NAME(targets);
 
-/* Values are read once, in the order in which they lie, so those that will be needed soon can be asked for: here those `ahead` bytes behind a
- * column of `rows` rows. Not for so few rows that a line of the cache has more than two columns. The place may lie behind the array. */
+/* Values are read once, in the order in which they lie, so those that will be needed soon can be asked for: here those `ahead` bytes
+ * behind a column of `rows` rows, also where that is behind the array. Not for so few rows that a line of the cache has more than two
+ * columns. */
 static inline __attribute__((always_inline)) void NAME(ask_ahead)(const T *a, int rows, int ahead) {
   enum { LINE = 64 };
   const int bytes = rows * (int)sizeof(T);
