@@ -200,7 +200,7 @@ Test(simt_failures, refinement) {
     place = turn % 2 ? SPTRSM_HOST : SPTRSM_CUDA;
     limit = turn / 2 * (size_t)1 << 20;
     method = limit ? "block-streamed" : "gather";
-    sweep_both(limit ? "refinement with a memory limit" : "refinement", 9, work_with_refinement);
+    sweep_both(limit ? "refinement with a memory limit" : "refinement", 5, work_with_refinement);
   }
 }
 

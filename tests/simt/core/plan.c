@@ -534,7 +534,6 @@ ParameterizedTestParameters(plan, memory_limits) { return plain_methods(); }
 ParameterizedTest(subject *s, plan, memory_limits) {
   scenario c = kinds[0];
   c.method = s->name;
-  c.nrhs[0] = c.nrhs[1] = c.nrhs[2] = -1;
   if (!runs_here(s->name)) return;
   for (size_t limit = 1 << 8; limit <= 1 << 20; limit *= 64) {
     c.memory_limit = limit;

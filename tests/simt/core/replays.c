@@ -10,7 +10,7 @@
 #include "support/conformance_subjects.h"
 #include "support/oracle.h"
 
-enum { ORDER = 100, NRHS = 3, SPIN_LIMIT = 700, TRIALS = 64, LOSSES = 2 };
+enum { ORDER = 100, NRHS = 3, SPIN_LIMIT = 2500, TRIALS = 64, LOSSES = 2 };
 
 typedef struct {
   const subject *method;
