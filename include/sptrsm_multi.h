@@ -73,13 +73,13 @@ SPTRSM_API sptrsm_status sptrsm_multi_solve(sptrsm_multi *, const void *alpha, c
 
 /* Likewise with blocks that are shared out already, as where each device has made its own right-hand sides. B and X are arrays of
  * sptrsm_multi_count blocks: number k, of any number of columns, is for the context of member k, and is in memory that its solver takes,
- * of its device or of the host. */
+ * of its device or of the host. X[k] may be B[k], and overlaps no block of another member. */
 SPTRSM_API sptrsm_status sptrsm_multi_direct_solve_each(sptrsm_multi *, sptrsm_system, sptrsm_op, const void *alpha, const sptrsm_block *B,
                                                         sptrsm_block *X);
 SPTRSM_API sptrsm_status sptrsm_multi_solve_each(sptrsm_multi *, const void *alpha, const sptrsm_block *B, sptrsm_block *X);
 
 /* Iterative refinement as by sptrsm_direct_refine, of B and X in host memory whose columns are handed out as above. A, in host memory, is
- * copied for all contexts, as by sptrsm_direct_set_original; after an error none has a copy. */
+ * copied for all contexts, as by sptrsm_direct_set_original. If one of them refuses it or has no memory, none has a copy afterwards. */
 SPTRSM_API sptrsm_status sptrsm_multi_set_original(sptrsm_multi *, const sptrsm_square *A);
 SPTRSM_API sptrsm_status sptrsm_multi_refine(sptrsm_multi *, sptrsm_system, sptrsm_op, const void *alpha, const sptrsm_block *B,
                                              sptrsm_block *X, const sptrsm_refine_options *options, sptrsm_refine_result *out);

@@ -166,7 +166,10 @@ END
   triangles=$(printf 'gen:D2N5:%d,6 ' 3 4 5 6 7 8 9)
   run sptrsm-bench $triangles gen:chain:20 --host --nrhs 1,8 --reps 1 --tune --tune-out bounds.def --json tuned.json
   code 0
-  says "auto on $(field tuned.json machine tuned_as): "
+  tuned_as=$(field tuned.json machine tuned_as)
+  check; [[ $tuned_as =~ ^(avx512|avx2|baseline)$ ]] || fail "tuned as '$tuned_as'"
+  says "auto on $tuned_as: "
+  exists bounds.def
   says " times the best of its methods in 16 cases of 8 triangles"
   check; grep -qE '^host-chained +block' stdout || fail "no row of the host"
   equals "$(sed -E 's/^AUTO_BOUNDS\("[a-z0-9]+", "host-[a-z]+", (nrhs|chained),.*//' bounds.def | grep -c .)" 0

@@ -31,7 +31,7 @@ static inline int fixture_all_open(void) {
 /* Fails where a file, a group, a dataset, an attribute, a dataspace, a property list or a type is still open in HDF5. */
 #define NOTHING_STAYS_OPEN(where) cr_assert_eq(fixture_all_open(), 0, "%s: HDF5 has open objects", where)
 
-/* The options, with which the same is then read in this process, where all that stays open is seen. */
+/* The same options, but HDF5 works in this process, where objects that stay open can be counted. */
 static inline sptrsm_io_options fixture_in_process(const sptrsm_io_options *o) {
   sptrsm_io_options here;
   sptrsm_io_options_init(&here);

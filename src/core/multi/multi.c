@@ -124,11 +124,15 @@ sptrsm_status sptrsm_multi_set_original(sptrsm_multi *m, const sptrsm_square *A)
   if (A && A->place != SPTRSM_HOST)
     return spti_fail(SPTRSM_ERR_ARGUMENT, "sptrsm_multi_set_original: A is in device memory, which other devices can't read; give it in "
                                           "host memory");
-  sptrsm_status status = SPTRSM_OK;
-  for (int k = 0; k < m->count && status == SPTRSM_OK; k++)
-    status = spti_name_member(sptrsm_direct_set_original(m->members[k].direct, A), m, k);
-  for (int k = 0; k < m->count && status != SPTRSM_OK; k++) (void)sptrsm_direct_set_original(m->members[k].direct, NULL);
-  return status;
+  for (int k = 0; k < m->count; k++) {
+    const sptrsm_status status = spti_name_member(sptrsm_direct_set_original(m->members[k].direct, A), m, k);
+    if (status == SPTRSM_OK) continue;
+    char message[1024];
+    snprintf(message, sizeof message, "%s", sptrsm_last_error());
+    for (int other = 0; other < m->count; other++) (void)sptrsm_direct_set_original(m->members[other].direct, NULL);
+    return spti_fail(status, "%s", message);
+  }
+  return SPTRSM_OK;
 }
 
 int sptrsm_multi_count(const sptrsm_multi *m) { return m ? m->count : 0; }

@@ -113,14 +113,21 @@ static void leave(job *j, int me) {
 static void stop(job *j, int me, sptrsm_status status) {
   (void)spti_name_member(status, j->multi, me);
   pthread_mutex_lock(&j->lock);
+  if (!j->stopped) j->status = status, snprintf(j->message, sizeof j->message, "%s", sptrsm_last_error()); /* the first is the cause */
   j->stopped = true;
-  j->status = status;
-  snprintf(j->message, sizeof j->message, "%s", sptrsm_last_error());
   pthread_cond_broadcast(&j->moved);
   pthread_mutex_unlock(&j->lock);
 }
 
+static bool is_stopped(job *j) {
+  pthread_mutex_lock(&j->lock);
+  const bool stopped = j->stopped;
+  pthread_mutex_unlock(&j->lock);
+  return stopped;
+}
+
 static void solve_own(job *j, int me) {
+  if (is_stopped(j)) return;
   const sptrsm_status status = solve_columns(j, me, 0, j->B[me].nrhs);
   if (status != SPTRSM_OK) stop(j, me, status);
   else j->multi->workers[me].solved = j->B[me].nrhs;
@@ -217,34 +224,27 @@ done:
 
 /* ---- calls ---- */
 
-static sptrsm_status check_each(job *j) {
-  for (int k = 0; k < j->multi->count; k++) {
-    sptrsm_status status = SPTRSM_OK;
-    if (j->B[k].nrhs != j->X[k].nrhs)
-      status = spti_fail(SPTRSM_ERR_ARGUMENT, "B has %lld right-hand sides, X has %lld", (long long)j->B[k].nrhs, (long long)j->X[k].nrhs);
-    if (status == SPTRSM_OK) status = solve_columns(j, k, 0, 0);
-    SPTI_TRY(spti_name_member(status, j->multi, k));
-  }
-  return SPTRSM_OK;
+/* Blocks of member k. */
+static sptrsm_status check_blocks(const job *j, int k, const sptrsm_block *B, const sptrsm_block *X) {
+  const spti_member *m = &j->multi->members[k];
+  spti_pipeline pipe = {.context = m->context};
+  if (m->plan) pipe.dtype = m->plan->view.dtype, pipe.n = m->plan->view.n;
+  else pipe.dtype = j->refined ? m->direct->given : m->direct->dtype, pipe.n = m->direct->n;
+  return spti_pipeline_check(&pipe, B, X);
 }
 
-/* The blocks as a whole; a solve of no columns looks at the rest. */
+/* The blocks, before any of them changes; a solve of no columns looks at the rest. */
 static sptrsm_status check(job *j) {
-  const spti_member *first = &j->multi->members[0];
-  const sptrsm_direct *d = first->direct;
-  const spti_pipeline pipe = {.context = first->context,
-                              .dtype = !d           ? first->plan->view.dtype
-                                       : j->refined ? d->given
-                                                    : d->dtype,
-                              .n = d ? d->n : first->plan->view.n};
-  if (j->each) return check_each(j);
-  if (j->B->place != SPTRSM_HOST || j->X->place != SPTRSM_HOST)
+  const int count = j->multi->count;
+  if (!j->each && (j->B->place != SPTRSM_HOST || j->X->place != SPTRSM_HOST))
     return spti_fail(SPTRSM_ERR_ARGUMENT,
                      "B and X of several contexts are in host memory; a block in device memory is solved by one context");
-  SPTI_TRY(spti_pipeline_check(&pipe, j->B, j->X));
-  SPTI_TRY(solve_columns(j, 0, 0, 0));
-  for (int k = 1; k < j->multi->count && j->refined; k++) SPTI_TRY(spti_name_member(solve_columns(j, k, 0, 0), j->multi, k)); /* has A? */
-  return SPTRSM_OK;
+  for (int k = 0; k < count && j->each; k++) SPTI_TRY(spti_name_member(check_blocks(j, k, &j->B[k], &j->X[k]), j->multi, k));
+  if (!j->each) SPTI_TRY(check_blocks(j, 0, j->B, j->X));
+  for (int k = 0; k < count && j->refined; k++)
+    if (!j->multi->members[k].direct->extension.state)
+      return spti_fail(SPTRSM_ERR_ARGUMENT, "context %d has no matrix to refine with: sptrsm_multi_set_original gives it to all", k);
+  return solve_columns(j, 0, 0, 0);
 }
 
 static sptrsm_status check_and_solve(job *j) {

@@ -282,7 +282,12 @@ Test(multi, refusals) {
   others[1].nrhs = 7;
   expect(sptrsm_multi_solve_each(m, NULL, each, others), SPTRSM_ERR_ARGUMENT, "B has 16 right-hand sides, X has 7");
   cr_assert(strncmp(sptrsm_last_error(), "context 1 (", 11) == 0, "%s", sptrsm_last_error());
-  others[1] = X, each[1].n = others[1].n = ORDER - 1;
+  others[1] = X, others[1].data = (double *)X.data + ORDER;
+  expect(sptrsm_multi_solve_each(m, NULL, each, others), SPTRSM_ERR_ARGUMENT, "X overlaps B");
+  others[1] = each[1] = device;
+  if (c.all[1] && places[1 % KINDS] == SPTRSM_HOST)
+    expect(sptrsm_multi_solve_each(m, NULL, each, others), SPTRSM_ERR_ARGUMENT, "B is in device memory, the context works on the host");
+  each[1] = others[1] = X, each[1].n = others[1].n = ORDER - 1;
   expect(sptrsm_multi_solve_each(m, NULL, each, others), SPTRSM_ERR_ARGUMENT, "context 1 (");
   expect(sptrsm_multi_solve_each(m, NULL, each, NULL), SPTRSM_ERR_ARGUMENT, "is NULL");
   sptrsm_multi_member member = {.size = sizeof member};

@@ -261,7 +261,8 @@ Test(stream_refine, a_limit_that_goes_away) {
     test_block X;
     const sptrsm_status status = refine(&X, NULL, NULL, &tight, SPTRSM_SYS_A);
     refused += status == SPTRSM_ERR_MEMORY;
-    cr_assert(status == SPTRSM_ERR_MEMORY || status == SPTRSM_OK, "limit of %d %%: %s", percent, sptrsm_last_error());
+    const bool may_stream = ORDER > 1000; /* smaller systems have no room to stream within these limits */
+    cr_assert(status == SPTRSM_ERR_MEMORY || (may_stream && status == SPTRSM_OK), "limit of %d %%: %s", percent, sptrsm_last_error());
     cr_assert(status != SPTRSM_OK || test_block_same_bits(&expected.X[0], &X), "limit of %d %%: other bits", percent);
     test_block_free(&X);
     ok(sptrsm_context_set_memory_limit(tight.context, 0));

@@ -35,7 +35,7 @@ void spti_gpu_close(sptrsm_context *context) { spti_host_free(context->lost); }
 
 sptrsm_status spti_gpu_trim(sptrsm_context *context) { return spti_gpu_wait(context); }
 
-/* No bytes have no address, so who needs one asks for a byte at least. */
+/* For no bytes the address is NULL. */
 sptrsm_status spti_gpu_host_alloc(const sptrsm_context *context, void **out, size_t bytes) {
   SPTI_TRY(spti_gpu_refuse_capture(context, "page-locked memory"));
   *out = NULL;

@@ -40,12 +40,12 @@ static inline bool AT_ROWS(rows_)(const NAME(operands) * o, const NAME(targets) 
     s[r / LENGTH] = part;
   }
   for (int32_t k = 0; k < o->listed; k++, a += o->next) {
-    NAME(ask_ahead)(a, ROWS, 8192);
+    NAME(ask_ahead)(a, ROWS, AHEAD_OF_ONE);
     AT_ROWS(subtract_)(s, a, o->w[o->list[k] * o->step]);
   }
   const T *y = o->w + o->first * o->step;
   for (int32_t k = 0; k < o->count; k++, a += o->next, y += o->step) {
-    NAME(ask_ahead)(a, ROWS, 8192);
+    NAME(ask_ahead)(a, ROWS, AHEAD_OF_ONE);
     AT_ROWS(subtract_)(s, a, *y);
   }
 #pragma GCC unroll 8

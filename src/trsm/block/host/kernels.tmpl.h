@@ -13,6 +13,8 @@
 #define SUM_VECTORS 8
 #endif
 
+enum { LINE = 64, AHEAD_OF_ONE = 8192, AHEAD_OF_SEVERAL = 4096 }; /* bytes; right-hand sides whose kernel asks for values that far on */
+
 #define SPTI_TEMPLATE "trsm/block/host/solve.tmpl.h"
 #include "core/base/for_each_dtype.h"
 

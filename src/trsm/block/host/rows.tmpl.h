@@ -63,12 +63,12 @@ static inline bool AT_ROWS(rows_)(const NAME(operands) * o, const NAME(targets) 
     }
   }
   for (int32_t k = 0; k < o->listed; k++, a += o->next) {
-    NAME(ask_ahead)(a, ROWS, 4096);
+    NAME(ask_ahead)(a, ROWS, AHEAD_OF_SEVERAL);
     AT_ROWS(subtract_)(&s, 0, a, (const VECTOR *)(o->w + o->list[k] * o->step));
   }
   const T *y = o->w + o->first * o->step;
   for (int32_t k = 0; k < o->count; k++, a += o->next, y += o->step) {
-    NAME(ask_ahead)(a, ROWS, 4096);
+    NAME(ask_ahead)(a, ROWS, AHEAD_OF_SEVERAL);
     AT_ROWS(subtract_)(&s, 0, a, (const VECTOR *)y);
   }
 #pragma GCC unroll 8

@@ -18,12 +18,11 @@ typedef struct {
 } NAME(targets);
 
 /* Values are read once, in the order in which they lie, so those that will be needed soon can be asked for: here those `ahead` bytes
- * behind a column of `rows` rows, also where that is behind the array. Not for so few rows that a line of the cache has more than two
- * columns. */
+ * behind the start of a column of `rows` rows, also where that is behind the array. Not for so few rows that a line of the cache has
+ * more than two columns. */
 static inline __attribute__((always_inline)) void NAME(ask_ahead)(const T *a, int rows, int ahead) {
-  enum { LINE = 64 };
   const int bytes = rows * (int)sizeof(T);
-  for (int at = 0; at < bytes && bytes >= LINE / 2; at += LINE) __builtin_prefetch((const char *)a + ahead + at);
+  for (int at = 0; at < bytes && bytes >= LINE / 2; at += LINE) __builtin_prefetch((const void *)((uintptr_t)a + (uintptr_t)(ahead + at)));
 }
 
 #define WIDTH   1
