@@ -1,4 +1,5 @@
-/* refine.c -- refinement on several contexts: what one context finds, bit by bit, whoever refined a column. */
+/* refine.c -- refinement on several contexts of the host: what one context finds, bit by bit, whoever refined a column. What a device finds
+ * is tested by core/refine. */
 #include <sptrsm_multi.h>
 
 #include "core/refine/refine_case.h"
