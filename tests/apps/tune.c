@@ -250,10 +250,11 @@ Test(tune_report, finds_a_bound_and_writes_it, .init = start) {
   const int file = mkstemp(path);
   close(file);
   s = (bench_session){.inputs = {.list = in, .count = TRIANGLES}, .features = f};
-  s.machine = (bench_machine){.place = SPTRSM_CUDA, .device = "a device that nobody has"};
+  s.machine = (bench_machine){.place = SPTRSM_CUDA, .tuned = "a device that nobody has"};
   s.args = (bench_args){.nrhs = {32}, .nrhs_count = 1, .dtype_count = 1, .op_count = 1, .nrhs_given = true, .tune = TUNE_AUTO};
   s.args.tune_out = path;
   bench_tune_methods(&s.args);
+  cr_assert_eq(bench_args_settle(&s.args, SPTRSM_CUDA), CLI_OK);
   s.count = TRIANGLES * s.args.method_count;
   s.results = calloc((size_t)s.count, sizeof *s.results);
   for (int t = 0; t < TRIANGLES; t++) {
