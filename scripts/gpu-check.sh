@@ -183,6 +183,7 @@ if has devices; then
     fi
   done
   "$build/apps/compare_devices" "${devices_args[@]}" | tee "$out/devices.txt" || failed=1
+  "$build/apps/compare_devices" "${devices_args[@]}" --resident | tee "$out/devices-resident.txt" || failed=1
 fi
 # Factors that stream from host memory: same bits as on the device; times beside those of the bus.
 if has stream; then

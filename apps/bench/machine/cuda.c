@@ -75,6 +75,10 @@ void bench_stream_destroy(void *stream) {
   if (stream) (void)cudaStreamDestroy((cudaStream_t)stream);
 }
 
+sptrsm_status bench_select(sptrsm_place place, int device) {
+  return place == SPTRSM_CUDA ? check(cudaSetDevice(device), "cudaSetDevice") : SPTRSM_OK;
+}
+
 sptrsm_status bench_memory(void **out, sptrsm_place place, size_t bytes, const void *initial) {
   if (place == SPTRSM_HOST) {
     if (posix_memalign(out, 64, bytes ? bytes : 1)) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for a block of %zu bytes", bytes);

@@ -19,6 +19,7 @@ void bench_timer_start(bench_timer *);
 double bench_timer_stop(bench_timer *);                         /* milliseconds; waits for the work */
 sptrsm_status bench_stream_create(void **stream, sptrsm_place); /* NULL on the host */
 void bench_stream_destroy(void *stream);
+sptrsm_status bench_select(sptrsm_place, int device); /* whose memory the next calls of bench_memory take; 0 at first */
 sptrsm_status bench_memory(void **out, sptrsm_place, size_t bytes, const void *initial /* in host memory, or NULL */);
 void bench_memory_free(void *, sptrsm_place);
 sptrsm_status bench_memory_read(void *host, const void *, sptrsm_place, size_t bytes);

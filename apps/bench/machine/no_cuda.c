@@ -30,6 +30,11 @@ sptrsm_status bench_stream_create(void **stream, sptrsm_place place) {
 }
 void bench_stream_destroy(void *stream) { (void)stream; }
 
+sptrsm_status bench_select(sptrsm_place place, int device) {
+  (void)place, (void)device;
+  return SPTRSM_OK;
+}
+
 sptrsm_status bench_memory(void **out, sptrsm_place place, size_t bytes, const void *initial) {
   (void)place;
   if (posix_memalign(out, 64, bytes ? bytes : 1)) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "no memory for a block of %zu bytes", bytes);
