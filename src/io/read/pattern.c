@@ -126,8 +126,17 @@ void spti_io_sum_duplicates(sptrsm_file_matrix *M) {
 
 /* ---- checks ---- */
 
+/* Whether all is sorted, without duplicates. */
+static bool is_strict(const sptrsm_file_matrix *M) {
+  bool strict = true;
+  for (int64_t j = 0; j < spti_io_major(M) && strict; spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
+    for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1]; p++) strict &= M->idx[p - 1] < M->idx[p];
+  return strict;
+}
+
 sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
   const char *major = M->format == SPTRSM_CSR ? "row" : "column", *minor = M->format == SPTRSM_CSR ? "column" : "row";
+  if (is_strict(M)) return SPTRSM_OK;
   for (int64_t j = 0; j < spti_io_major(M); spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
     for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1]; p++) {
       if (M->idx[p - 1] == M->idx[p])
@@ -140,8 +149,20 @@ sptrsm_status spti_io_check_order(const sptrsm_file_matrix *M) {
   return SPTRSM_OK;
 }
 
+static bool are_all_finite(const sptrsm_file_matrix *M) {
+  const int64_t nnz = M->ptr[spti_io_major(M)];
+  bool all = true;
+  for (int64_t p = 0, end; p < nnz && all; p = end) {
+    end = nnz - p < SPTI_MAP_WINDOW ? nnz : p + SPTI_MAP_WINDOW;
+    all = spti_io_all_finite(M->dtype, M->val, p, end);
+    spti_io_passed(M, p, end);
+  }
+  return all;
+}
+
 sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
   int64_t bad = 0, row = 0, col = 0;
+  if (are_all_finite(M)) return SPTRSM_OK;
   for (int64_t j = 0; j < spti_io_major(M); spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
     for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) {
       if (spti_io_finite(M->dtype, M->val, p) || (!diagonal && M->idx[p] == j)) continue;
@@ -153,14 +174,6 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
   return sptrsm_error_set(row == col ? SPTRSM_ERR_SINGULAR : SPTRSM_ERR_STRUCTURE,
                           "%s: entry (%lld,%lld) is NaN or infinite%s, the first of %lld; repair what wrote it", M->where, (long long)row,
                           (long long)col, spti_io_precision_note(M->dtype), (long long)bad);
-}
-
-/* Whether all is sorted, without duplicates. */
-static bool is_strict(const sptrsm_file_matrix *M) {
-  bool strict = true;
-  for (int64_t j = 0; j < spti_io_major(M) && strict; spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
-    for (int64_t p = M->ptr[j] + 1; p < M->ptr[j + 1]; p++) strict &= M->idx[p - 1] < M->idx[p];
-  return strict;
 }
 
 sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *o) {

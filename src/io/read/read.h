@@ -15,6 +15,7 @@ enum { SPTI_SMALL_ORDER = 1 << 20 }; /* up to this order an empty row is left to
 sptrsm_status spti_io_matrix_new(sptrsm_file_matrix **out, const char *where);
 int64_t spti_io_major(const sptrsm_file_matrix *M); /* number of rows (CSR) or columns (CSC) */
 bool spti_io_finite(sptrsm_dtype, const void *val, int64_t p);
+bool spti_io_all_finite(sptrsm_dtype, const void *val, int64_t first, int64_t end); /* likewise all of [first, end) */
 bool spti_io_zero(sptrsm_dtype, const void *val, int64_t p);
 sptrsm_status spti_io_matrix_convert(sptrsm_file_matrix *M, sptrsm_dtype to);
 /* Refuses (SINGULAR) an order so far beyond the number of entries that the diagonal can't be stored, before memory of that order

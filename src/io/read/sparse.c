@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int64_t spti_io_major(const sptrsm_file_matrix *M) { return M->format == SPTRSM_CSR ? M->rows : M->cols; }
 
@@ -46,6 +47,25 @@ bool spti_io_finite(sptrsm_dtype dtype, const void *val, int64_t p) {
   case SPTRSM_C64: return isfinite(((const float *)val)[2 * p]) && isfinite(((const float *)val)[2 * p + 1]);
   default: return isfinite(((const double *)val)[2 * p]) && isfinite(((const double *)val)[2 * p + 1]);
   }
+}
+
+/* An exponent of ones, which NaN and infinity have, carries into the sign when one is added to it. */
+bool spti_io_all_finite(sptrsm_dtype dtype, const void *val, int64_t first, int64_t end) {
+  const int64_t words = spti_is_complex(dtype) ? 2 : 1;
+  uint64_t carried = 0;
+  uint32_t carried_single = 0;
+  for (int64_t w = first * words; w < end * words; w++) {
+    if (spti_is_single(dtype)) {
+      uint32_t bits;
+      memcpy(&bits, (const float *)val + w, sizeof bits);
+      carried_single |= (bits & 0x7f800000u) + 0x00800000u;
+    } else {
+      uint64_t bits;
+      memcpy(&bits, (const double *)val + w, sizeof bits);
+      carried |= (bits & 0x7ff0000000000000u) + 0x0010000000000000u;
+    }
+  }
+  return carried >> 63 == 0 && carried_single >> 31 == 0;
 }
 
 bool spti_io_zero(sptrsm_dtype dtype, const void *val, int64_t p) {

@@ -16,11 +16,16 @@ static void note(sides *s, int64_t row, int64_t col) {
   if (row < col && s->above_row < 0) s->above_row = row, s->above_col = col;
 }
 
+/* Lines are sorted, so the ends of one show which sides it has; only the first line with a side is looked through. */
 static sides find_sides(const sptrsm_file_matrix *M) {
   sides s = {-1, -1, -1, -1};
-  bool csr = M->format == SPTRSM_CSR;
-  for (int64_t j = 0; j < spti_io_major(M) && (s.below_row < 0 || s.above_row < 0); spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++)
-    for (int64_t p = M->ptr[j]; p < M->ptr[j + 1]; p++) note(&s, csr ? j : M->idx[p], csr ? M->idx[p] : j);
+  const bool csr = M->format == SPTRSM_CSR;
+  for (int64_t j = 0; j < spti_io_major(M) && (s.below_row < 0 || s.above_row < 0); spti_io_passed(M, M->ptr[j], M->ptr[j + 1]), j++) {
+    const int64_t begin = M->ptr[j], end = M->ptr[j + 1], before = csr ? s.below_row : s.above_row,
+                  behind = csr ? s.above_row : s.below_row;
+    const bool is_new = begin < end && ((before < 0 && M->idx[begin] < j) || (behind < 0 && M->idx[end - 1] > j));
+    for (int64_t p = begin; p < end && is_new; p++) note(&s, csr ? j : M->idx[p], csr ? M->idx[p] : j);
+  }
   return s;
 }
 
