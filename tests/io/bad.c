@@ -6,6 +6,7 @@
 #include "test_folder.h"
 
 #include <criterion/criterion.h>
+#include <float.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
@@ -384,6 +385,39 @@ Test(io_bad, a_matrix_alone_may_have_any_values) {
     cr_assert(sptrsm_file_matrix_load(&matrix, paths[k], NULL) == SPTRSM_OK, "%s", sptrsm_last_error());
     cr_expect(!isfinite(((const double *)matrix->val)[1]));
     sptrsm_file_matrix_free(matrix);
+  }
+}
+
+/* Each entry off the diagonal in each type, both of its parts; the largest number and the least are values like others. */
+Test(io_bad, every_value_of_a_triangle) {
+  static const double odd[] = {NAN, INFINITY, -INFINITY};
+  for (int dtype = SPTRSM_F32; dtype <= SPTRSM_C128; dtype++) {
+    const bool is_single = dtype == SPTRSM_F32 || dtype == SPTRSM_C64;
+    const int words = dtype == SPTRSM_F32 || dtype == SPTRSM_F64 ? 1 : 2;
+    sptrsm_file_matrix *M;
+    sptrsm_sparse T;
+    sptrsm_io_options o;
+    sptrsm_io_options_init(&o);
+    o.dtype = dtype;
+    cr_assert_eq(sptrsm_file_matrix_load(&M, DATA("../../data/sherman5_splu.h5:/L"), &o), SPTRSM_OK, "%s", sptrsm_last_error());
+    cr_assert_eq(M->dtype, dtype);
+    for (int64_t j = 0; j < M->rows; j += 101) {
+      if (M->ptr[j + 1] - M->ptr[j] < 3) continue;
+      const int64_t w = words * (M->ptr[j] + 1) + j % words; /* the second of three entries or more is not the diagonal */
+      for (int k = 0; k < 5; k++) {
+        const double largest = is_single ? FLT_MAX : DBL_MAX, value = k < 3 ? odd[k] : k == 3 ? -largest : is_single ? 1e-45 : 5e-324;
+        const double before = is_single ? (double)((float *)M->val)[w] : ((double *)M->val)[w];
+        if (is_single) ((float *)M->val)[w] = (float)value;
+        else ((double *)M->val)[w] = value;
+        const sptrsm_status status = sptrsm_file_matrix_triangle(&T, M, &o);
+        cr_assert_eq(status, k < 3 ? SPTRSM_ERR_STRUCTURE : SPTRSM_OK, "type %d, word %lld, %g: %s", dtype, (long long)w, value,
+                     sptrsm_last_error());
+        cr_assert(k >= 3 || strstr(sptrsm_last_error(), "is NaN or infinite"), "%s", sptrsm_last_error());
+        if (is_single) ((float *)M->val)[w] = (float)before;
+        else ((double *)M->val)[w] = before;
+      }
+    }
+    sptrsm_file_matrix_free(M);
   }
 }
 
