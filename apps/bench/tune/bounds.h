@@ -19,8 +19,8 @@ typedef struct {
   int row, feature;
   bool is_upper;
   double from, to;
-  int cases, triangles; /* that another row is taken for now */
-  double gain;          /* of these cases: time before over time after, geometric mean */
+  int cases, triangles; /* their numbers, of those for which another row is taken after the move */
+  double gain;          /* in these cases: time before over time after, geometric mean */
 } tune_move;
 
 /* The row that auto takes: the first one that has a time and whose bounds all hold; -1: none. */

@@ -177,7 +177,8 @@ sptrsm_status spti_io_check_finite(const sptrsm_file_matrix *M, bool diagonal) {
 }
 
 sptrsm_status spti_io_finish_matrix(sptrsm_file_matrix *M, const sptrsm_io_options *o) {
-  if (o->tidy && !is_strict(M)) {
+  if (is_strict(M)) return SPTRSM_OK;
+  if (o->tidy) {
     SPTI_IO_TRY(spti_io_own(M));
     SPTI_IO_TRY(spti_io_sort(M));
     spti_io_sum_duplicates(M);

@@ -134,23 +134,38 @@ Test(multi, plans_of_one_to_four_contexts) {
   test_system_free(&system);
 }
 
-Test(multi, without_threads_one_context_solves_all) {
-  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
-  contexts c = open_contexts();
-  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "levelset", 0);
+/* A plan in every context. */
+typedef struct {
+  test_system system;
+  contexts c;
+  sptrsm_plan *plan;
   sptrsm_multi *m;
+} together;
+
+static together open_together(const char *method) {
+  together t = {.system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9), .c = open_contexts()};
+  t.plan = make_plan(t.c.all[0], &t.system.T, method, 0);
+  ok(sptrsm_multi_create_plans(&t.m, t.plan, t.c.all + 1, MEMBERS - 1));
+  return t;
+}
+
+static void close_together(together *t) {
+  sptrsm_multi_destroy(t->m);
+  sptrsm_plan_destroy(t->plan);
+  close_contexts(&t->c);
+  test_system_free(&t->system);
+}
+
+Test(multi, without_threads_one_context_solves_all) {
+  together all = open_together("levelset");
   sptrsm_multi_member first = {.size = sizeof first};
-  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, MEMBERS - 1));
-  try_plans(&system, m, plan, 200, SPTRSM_ROW_MAJOR);
+  try_plans(&all.system, all.m, all.plan, 200, SPTRSM_ROW_MAJOR);
   threads_fail = true;
-  try_plans(&system, m, plan, 200, SPTRSM_ROW_MAJOR);
+  try_plans(&all.system, all.m, all.plan, 200, SPTRSM_ROW_MAJOR);
   threads_fail = false;
-  ok(sptrsm_multi_member_at(&first, m, 0));
+  ok(sptrsm_multi_member_at(&first, all.m, 0));
   cr_assert_eq(first.columns, 200);
-  sptrsm_multi_destroy(m);
-  sptrsm_plan_destroy(plan);
-  close_contexts(&c);
-  test_system_free(&system);
+  close_together(&all);
 }
 
 /* The device takes all columns before it is measured, so the host waits until none is left. */
@@ -175,19 +190,12 @@ Test(multi, a_host_that_is_not_measured_leaves_few_columns_to_a_device) {
 }
 
 Test(multi, new_values_reach_all_contexts) {
-  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
-  contexts c = open_contexts();
-  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "block", 0);
-  sptrsm_multi *m;
-  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, MEMBERS - 1));
-  test_system_new_values(&system, 3);
-  ok(sptrsm_multi_set_values(m, system.T.val, NULL, NULL, NULL));
-  for (int again = 0; again < 5; again++) try_plans(&system, m, plan, MANY / 2, SPTRSM_ROW_MAJOR);
-  cr_assert_eq(sptrsm_multi_set_values(m, system.T.val, system.T.val, NULL, NULL), SPTRSM_ERR_ARGUMENT);
-  sptrsm_multi_destroy(m);
-  sptrsm_plan_destroy(plan);
-  close_contexts(&c);
-  test_system_free(&system);
+  together all = open_together("block");
+  test_system_new_values(&all.system, 3);
+  ok(sptrsm_multi_set_values(all.m, all.system.T.val, NULL, NULL, NULL));
+  for (int again = 0; again < 5; again++) try_plans(&all.system, all.m, all.plan, MANY / 2, SPTRSM_ROW_MAJOR);
+  cr_assert_eq(sptrsm_multi_set_values(all.m, all.system.T.val, all.system.T.val, NULL, NULL), SPTRSM_ERR_ARGUMENT);
+  close_together(&all);
 }
 
 /* ---- blocks that are shared out ---- */
@@ -229,19 +237,12 @@ static void try_shares(const contexts *c, sptrsm_multi *m, const sptrsm_plan *pl
 }
 
 Test(multi, blocks_that_are_shared_out) {
-  test_system system = test_system_make(TEST_TREE, ORDER, SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 9);
-  contexts c = open_contexts();
-  sptrsm_plan *plan = make_plan(c.all[0], &system.T, "levelset", 0);
-  sptrsm_multi *m;
-  ok(sptrsm_multi_create_plans(&m, plan, c.all + 1, MEMBERS - 1));
-  try_shares(&c, m, plan, &system);
+  together all = open_together("levelset");
+  try_shares(&all.c, all.m, all.plan, &all.system);
   threads_fail = true; /* the calling thread solves one after another */
-  try_shares(&c, m, plan, &system);
+  try_shares(&all.c, all.m, all.plan, &all.system);
   threads_fail = false;
-  sptrsm_multi_destroy(m);
-  sptrsm_plan_destroy(plan);
-  close_contexts(&c);
-  test_system_free(&system);
+  close_together(&all);
 }
 
 /* ---- refusals and errors ---- */
