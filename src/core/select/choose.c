@@ -145,13 +145,13 @@ static const row table[] = {
      .chained = {0, 0.75},
      .method = "levelset",
      .reason = "on the host: one right-hand side, not enough entries in supernodes"},
-    /* share of entries in supernodes: at 0.7 both are as fast, at 0.45 levelset is faster */
+    /* share of entries in supernodes and wide bands: at 0.7 both are as fast, at 0.45 levelset is faster */
     {.name = "host-chained",
      .place = SPTRSM_HOST,
      .deterministic = true,
      .chained = {0.7, 0},
      .method = "block",
-     .reason = "on the host: a factor with supernodes, solved as dense blocks"},
+     .reason = "on the host: a factor with supernodes or a wide band, solved as dense blocks"},
     /* all other triangles, and what block refuses */
     {.name = "host-rest",
      .place = SPTRSM_HOST,

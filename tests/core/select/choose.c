@@ -236,30 +236,35 @@ Test(choose, names_by_which_devices_are_tuned) {
 
 /* ---- the share of entries in chained lines ---- */
 
-enum { ORDER = 12 };
+enum { ORDER = 12, ORDER_MOST = 200 };
 
-/* The share for the lower triangle `has` and for its mirror image, solved backward, in both orientations: all four
- * must be the same. */
-static double share_of(bool has[ORDER][ORDER], bool diagonal) {
-  double first = -1;
-  for (int kind = 0; kind < 4; kind++) {
-    const bool columns = kind & 1, backward = kind & 2;
-    int64_t ptr[ORDER + 1] = {0}, p = 0;
-    int32_t idx[ORDER * ORDER];
-    for (int32_t line = 0; line < ORDER; line++) {
-      for (int32_t other = 0; other < ORDER; other++) {
-        int32_t i = columns ? other : line, j = columns ? line : other;
-        if (i == j ? diagonal : i > j && has[i][j]) idx[p++] = other;
-      }
-      ptr[line + 1] = p;
+/* The share for the lower triangle `has` of order n, by rows or columns, or for its mirror image, solved backward. */
+static double share_of_kind(int kind, int32_t n, bool has[n][n], bool diagonal) {
+  const bool columns = kind & 1, backward = kind & 2;
+  static int64_t ptr[ORDER_MOST + 1];
+  static int32_t idx[ORDER_MOST * ORDER_MOST];
+  int64_t p = 0;
+  for (int32_t line = 0; line < n; line++) {
+    for (int32_t other = 0; other < n; other++) {
+      int32_t i = columns ? other : line, j = columns ? line : other;
+      if (i == j ? diagonal : i > j && has[i][j]) idx[p++] = other;
     }
-    /* Columns of L, which are rows of L^T: pushed forward, pulled backward. */
-    spti_view v = {.n = ORDER, .nnz = p, .ptr = ptr, .idx = idx, .pull = columns == backward, .backward = backward};
-    if (diagonal && columns) v.head = 1;
-    if (diagonal && !columns) v.tail = 1;
-    double share = -1;
-    cr_assert_eq(spti_chained_share(&share, &v), SPTRSM_OK);
-    if (kind == 0) first = share;
+    ptr[line + 1] = p;
+  }
+  /* Columns of L, which are rows of L^T: pushed forward, pulled backward. */
+  spti_view v = {.n = n, .nnz = p, .ptr = ptr, .idx = idx, .pull = columns == backward, .backward = backward};
+  if (diagonal && columns) v.head = 1;
+  if (diagonal && !columns) v.tail = 1;
+  double share = -1;
+  cr_assert_eq(spti_chained_share(&share, &v), SPTRSM_OK);
+  return share;
+}
+
+/* All four kinds must have the same share. */
+static double share_of(bool has[ORDER][ORDER], bool diagonal) {
+  const double first = share_of_kind(0, ORDER, has, diagonal);
+  for (int kind = 1; kind < 4; kind++) {
+    const double share = share_of_kind(kind, ORDER, has, diagonal);
     cr_assert_eq(share, first, "kind %d: %g, not %g", kind, share, first);
   }
   return first;
@@ -279,6 +284,26 @@ Test(choose, chained_lines) {
   has[3][1] = false; /* column 1 has 3 entries then, as column 2; columns 2 to 5 and 6 to 11 remain chains */
   double share = share_of(has, true);
   cr_assert_float_eq(share, (6 + 15) / 29.0, 1e-12, "%g", share);
+}
+
+/* Lines of a wide band are chained, also where their lengths differ a little; those of a narrow band or with gaps are not. */
+Test(choose, bands_are_chained) {
+  enum { N = ORDER_MOST };
+  static bool has[N][N];
+  static const struct {
+    int band, gap, jump; /* entries of a row before its diagonal, the place of one that is missing, what every other row has less */
+    bool chained;
+  } known[] = {{40, 0, 0, true},  {80, 0, 0, true},   {60, 0, 2, true}, {60, 50, 0, true},
+               {39, 0, 0, false}, {80, 20, 0, false}, {60, 0, 6, true}, {60, 1, 0, false}};
+  for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+    memset(has, 0, sizeof has);
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j < i; j++) has[i][j] = i - j <= known[k].band - i % 2 * known[k].jump && i - j != known[k].gap;
+    for (int kind = 0; kind < 4; kind++) {
+      const double share = share_of_kind(kind, N, has, k % 2 == 0);
+      cr_assert(known[k].chained ? share > 0.9 : share < 0.45, "band %zu, kind %d: %g", k, kind, share);
+    }
+  }
 }
 
 Test(choose, an_empty_triangle_has_no_chains) {
