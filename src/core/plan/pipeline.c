@@ -51,13 +51,13 @@ enum { STAGING_SHARE = 16, STAGING_LEAST = 8 };
 #ifndef SPTI_STAGING_VALUES
 #define SPTI_STAGING_VALUES ((int64_t)1 << 19) /* at least: smaller parts are copied slowly */
 #endif
-enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns for which a thread is worth while */ };
+enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns that fill a vector */ };
 
-/* A slab for each thread; where the number of right-hand sides is known, no more than one for every SHARE_LEAST of them, or for every 8
- * where memory is limited. */
+/* A slab for each thread; where the number of right-hand sides is known, no more than that, or than one for every 8 of them where memory is
+ * limited. */
 static int slab_count(const sptrsm_context *context, const sptrsm_options *options) {
   if (context->place == SPTRSM_CUDA) return 1;
-  const int least = options->memory_limit > 0 || context->memory_limit > 0 ? 8 : SHARE_LEAST;
+  const int least = options->memory_limit > 0 || context->memory_limit > 0 ? 8 : 1;
   int threads = spti_team_threads(context->team);
   int64_t useful = options->nrhs_hint > 0 ? (options->nrhs_hint - 1) / least + 1 : threads;
   return useful < threads ? (int)useful : threads;
@@ -147,20 +147,22 @@ static int team(const spti_pipeline *pipe) {
   return most;
 }
 
-/* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of slabs. Where there are
- * fewer than 8 columns for each thread, a multiple of SHARE_LEAST, unless threads share a slab. */
-static int32_t slab_width(int32_t most, int64_t nrhs, int threads, bool shares) {
-  const int64_t unit = nrhs < (int64_t)8 * threads && !shares ? SHARE_LEAST : 8;
-  int64_t rounds = (nrhs - 1) / ((int64_t)most * threads) + 1, slabs = rounds * threads;
-  int64_t share = ((nrhs - 1) / slabs + unit) / unit * unit;
-  return share < most ? (int32_t)share : most;
-}
-
 /* Is there a method that has a rule of its own for the width, as `block`, which reads its factor once a slab? */
 static bool wants_wide_slabs(const spti_pipeline *pipe) {
   bool wants = false;
   for (int s = 0; s < pipe->stage_count; s++) wants = wants || (pipe->stages[s].plan && pipe->stages[s].plan->method->panel);
   return wants;
+}
+
+/* Columns of a slab: those of the panel, or fewer, so that all threads have the same number of slabs; a multiple of 8 or, where there are
+ * fewer columns for each thread and threads don't share a slab, one of SHARE_LEAST. Unless wide slabs are wanted, each thread has a column
+ * of its own, if they are so few, or two of three. */
+static int32_t slab_width(const spti_pipeline *pipe, int32_t most, int64_t nrhs, int threads, bool shares) {
+  const int64_t unit = nrhs < (int64_t)8 * threads && !shares ? SHARE_LEAST : 8;
+  const int64_t rounds = (nrhs - 1) / ((int64_t)most * threads) + 1, least = (nrhs - 1) / (rounds * threads) + 1;
+  if ((least == 1 || nrhs < SHARE_LEAST) && unit < 8 && !wants_wide_slabs(pipe)) return (int32_t)least;
+  const int64_t share = (least - 1 + unit) / unit * unit;
+  return share < most ? (int32_t)share : most;
 }
 
 /* Threads with slabs of their own are faster than such as share one, unless far fewer of them have slabs than can share. */
@@ -216,9 +218,9 @@ static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *pane
   const bool by_columns = B->layout == SPTRSM_COL_MAJOR && X->layout == SPTRSM_COL_MAJOR;
   const int32_t most = most_columns(pipe, panels, by_columns);
   host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X};
-  run.width = slab_width(most, B->nrhs, owners, sharers > 1);
+  run.width = slab_width(pipe, most, B->nrhs, owners, sharers > 1);
   const bool share = sharers > 1 && shares_slabs(pipe, (B->nrhs - 1) / run.width + 1, owners, sharers);
-  if (share) run.inside = threads, run.width = slab_width(most, B->nrhs, 1, true);
+  if (share) run.inside = threads, run.width = slab_width(pipe, most, B->nrhs, 1, true);
   atomic_init(&run.result, SPTRSM_OK);
   spti_team_run(share ? NULL : threads, owners, (B->nrhs - 1) / run.width + 1, run_one, &run);
   return (sptrsm_status)atomic_load(&run.result);
