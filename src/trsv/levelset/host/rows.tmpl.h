@@ -36,10 +36,6 @@
 #include "trsv/levelset/host/rows.tmpl.h"
 #undef OF_ITEMS
 
-#if !SPTI_IS_COMPLEX
-#include "trsv/levelset/host/column.tmpl.h"
-#endif
-
 /* The largest width whose sums take at most half of the vector registers: 8 of 16 up to AVX2, 16 of 32 with AVX-512. A complex row has
  * two sums. */
 #define SUM_BYTES ((VECTOR_BYTES == 64 ? 16 : 8) * VECTOR_BYTES)
@@ -48,12 +44,6 @@
 /* See spti_levelset_rows. */
 static void NAME(rows)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, void *data, int64_t ld, int32_t width) {
   T *w = data;
-#if !SPTI_IS_COMPLEX
-  if (ld == 1) {
-    NAME(column)(v, rows, begin, end, w);
-    return;
-  }
-#endif
   for (int32_t k = 0, step; k < width; k += step) {
     int32_t left = width - k < WIDEST ? width - k : WIDEST;
     step = left >= 32 ? 32 : left >= 16 ? 16 : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
@@ -149,6 +139,52 @@ static inline void AT_WIDTH(load_)(FACTOR *re, FACTOR *im, const T *val) {
 
 #endif
 
+#if !SPTI_IS_COMPLEX && !OF_ITEMS
+
+/* step: 1 forward, -1 backward. A row's entries are taken in solve order, so that the column solved last is needed last. Rows are short and
+ * few columns hide little, so instructions count: step is a constant in each call, as is ld where a thread takes all rows of a panel that the
+ * columns fill, and where a row has one or two vectors, four products are formed before the sum takes them one by one. */
+static inline __attribute__((always_inline)) void AT_WIDTH(rows_in_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end,
+                                                                     T *w, int64_t ld, int64_t step) {
+  const int64_t *ptr = v->ptr;
+  const T *val = v->val;
+  const int32_t *idx = v->idx, head = v->head, tail = v->tail, n = v->n;
+  const bool unit = v->unit;
+  for (int32_t s = begin; s < end; s++) {
+    const int32_t i = rows ? rows[s] : step > 0 ? s : n - 1 - s;
+    const int64_t first = ptr[i] + head, last = ptr[i + 1] - tail;
+    VECTOR *x = (VECTOR *)(w + i * ld), sum[COUNT];
+    for (int c = 0; c < COUNT; c++) sum[c] = x[c];
+    int64_t left = last - first;
+    if (left > 0) {
+      const T *a = val + (step > 0 ? first : last - 1);
+      const int32_t *j = idx + (step > 0 ? first : last - 1);
+      for (; COUNT <= 2 && left >= 4; left -= 4, a += 4 * step, j += 4 * step) {
+        VECTOR product[4][COUNT];
+        for (int e = 0; e < 4; e++)
+          for (int c = 0; c < COUNT; c++) product[e][c] = a[e * step] * ((const VECTOR *)(w + j[e * step] * ld))[c];
+        for (int e = 0; e < 4; e++)
+          for (int c = 0; c < COUNT; c++) sum[c] -= product[e][c];
+      }
+      for (int64_t e = 0; e < left; e++)
+        for (int c = 0; c < COUNT; c++) sum[c] -= a[e * step] * ((const VECTOR *)(w + j[e * step] * ld))[c];
+    }
+    if (!unit)
+      for (int c = 0; c < COUNT; c++) sum[c] /= val[head ? first - 1 : last];
+    for (int c = 0; c < COUNT; c++) x[c] = sum[c];
+  }
+}
+
+static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, T *w, int64_t ld) {
+  const bool all = !rows && ld == WIDTH;
+  if (v->backward && all) AT_WIDTH(rows_in_)(v, NULL, begin, end, w, WIDTH, -1);
+  else if (v->backward) AT_WIDTH(rows_in_)(v, rows, begin, end, w, ld, -1);
+  else if (all) AT_WIDTH(rows_in_)(v, NULL, begin, end, w, WIDTH, 1);
+  else AT_WIDTH(rows_in_)(v, rows, begin, end, w, ld, 1);
+}
+
+#else
+
 /* A row's entries are taken in solve order, so that the column solved last is needed last. Complex rows have two sums, of re(t) x and of
  * im(t) x, which are joined at the end of the row. */
 #if OF_ITEMS
@@ -199,6 +235,8 @@ static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t beg
 }
 
 #undef POSITION
+#endif
+
 #undef ITEMS
 #undef SPREAD
 #undef FACTOR
