@@ -8,7 +8,6 @@
 #include "solve/stream.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -239,8 +238,8 @@ static int analyse(run *r) {
 static int make_solution(run *r) {
   r->X = r->in.B->block;
   if (r->in_place) return CLI_OK;
-  size_t count = (size_t)(r->X.layout == SPTRSM_ROW_MAJOR ? r->X.n : r->X.nrhs);   /* of pieces with ld numbers each */
-  r->X.data = calloc(count * (size_t)r->X.ld + 1, sptrsm_dtype_bytes(r->X.dtype)); /* B of this size is in memory: no overflow */
+  size_t count = (size_t)(r->X.layout == SPTRSM_ROW_MAJOR ? r->X.n : r->X.nrhs);          /* of pieces with ld numbers each */
+  r->X.data = cli_large_memory(count * (size_t)r->X.ld * sptrsm_dtype_bytes(r->X.dtype)); /* B of this size is in memory: no overflow */
   return r->X.data ? CLI_OK : cli_no_memory("the solution");
 }
 
