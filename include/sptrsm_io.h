@@ -6,10 +6,11 @@
  * NULL.
  *
  * HDF5 reads in a child process, which each function that opens an HDF5 file forks and ends again (a reader: when it is
- * closed). Where HDF5 crashes on a damaged file or hangs, this is an error like others: IO. A hang means 10 s of
- * computing without progress; waiting for a disk may take 60 s. SPTRSM_READ_TIMEOUT=SECONDS in the environment replaces
- * the 10. The child has copies of the program's descriptors: a pipe whose writing end the program closes meanwhile ends
- * for its reader when the child has ended. A program that waits for any child, as wait() does, needs Linux 5.4 or later.
+ * closed), unless a cache of files keeps it. Where HDF5 crashes on a damaged file or hangs, this is an error like
+ * others: IO. A hang means 10 s of computing without progress; waiting for a disk may take 60 s.
+ * SPTRSM_READ_TIMEOUT=SECONDS in the environment replaces the 10. The child has copies of the program's descriptors: a
+ * pipe whose writing end the program closes meanwhile ends for its reader when the child has ended. A program that waits
+ * for any child, as wait() does, needs Linux 5.4 or later.
  * Threads may read at once, but none may write by HDF5 while another one opens a file, and one saves at a time.
  */
 #ifndef SPTRSM_IO_H
@@ -22,6 +23,11 @@ extern "C" {
 #endif
 
 #define SPTRSM_AS_STORED (-1) /* for the enum-valued fields below that are int */
+
+/* Files that stay open between calls, each with its child: opening one takes some milliseconds. A call that fails leaves none there, and
+ * a file that has changed since is opened anew. HDF5 lets nobody write to a file that is open. For one thread at a time, and for the
+ * process that created it; to be destroyed after the readers that were opened with it. */
+typedef struct sptrsm_file_cache sptrsm_file_cache;
 
 typedef struct {
   size_t size;                /* sizeof(sptrsm_io_options), set by sptrsm_io_options_init */
@@ -37,9 +43,13 @@ typedef struct {
   int in_process;             /* call HDF5 here, where forks are forbidden: by one thread at a time, and a damaged file may crash it */
   int reserved;               /* zero */
   int map;                    /* of a matrix or a factor set: use entries where they lie in the file, see sptrsm_file_matrix.mapped */
+  sptrsm_file_cache *cache;   /* take the file from here if it is there, and leave it there; NULL: open and close it; not with in_process */
 } sptrsm_io_options;
 SPTRSM_API void sptrsm_io_options_init_sized(sptrsm_io_options *, size_t size);
 static inline void sptrsm_io_options_init(sptrsm_io_options *out) { sptrsm_io_options_init_sized(out, sizeof *out); }
+SPTRSM_API sptrsm_status sptrsm_file_cache_create(sptrsm_file_cache **out);
+SPTRSM_API void sptrsm_file_cache_clear(sptrsm_file_cache *); /* closes the files; it can be used again. NULL is allowed, as below */
+SPTRSM_API void sptrsm_file_cache_destroy(sptrsm_file_cache *);
 /* Three quarters of physical memory, or of the least limit of a cgroup of this process (of a container, a batch job), in bytes. */
 SPTRSM_API size_t sptrsm_file_memory_limit(void);
 

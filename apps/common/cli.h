@@ -72,7 +72,10 @@ void cli_phase(const char *format, ...) __attribute__((format(printf, 1, 2))); /
 int cli_exit_code(sptrsm_status);
 int cli_fail(sptrsm_status);         /* prints the library's message, returns the exit code */
 int cli_no_memory(const char *what); /* likewise for the program's own allocations */
-const char *cli_last_error(void);    /* text of the latest cli_error, or "" */
+/* Memory for an array, to be given back with free(); NULL: there is none. Large arrays get huge pages, since otherwise page faults take
+ * much of the time in which they are filled. */
+void *cli_large_memory(size_t bytes);
+const char *cli_last_error(void); /* text of the latest cli_error, or "" */
 /* For the text of a report: text with every control character as \xHH; itself where it has none, else valid for seven more calls. */
 const char *cli_shown(const char *text);
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -159,6 +160,15 @@ int cli_no_memory(const char *what) {
 }
 
 /* ---- time, memory, formatting ---- */
+
+void *cli_large_memory(size_t bytes) {
+  enum { HUGE_PAGE = 2 << 20 };
+  void *data = NULL;
+  if (bytes < HUGE_PAGE) return malloc(bytes + 1);
+  if (posix_memalign(&data, HUGE_PAGE, bytes) != 0) return NULL;
+  (void)madvise(data, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+  return data;
+}
 
 double cli_now(void) {
   struct timespec t;

@@ -85,9 +85,9 @@ static sptrsm_status open_rhs(problem *p, int dtype) {
   sptrsm_io_options io = r->io;
   sparse_rhs sparse;
   int32_t n = p->factors->L_tri.n;
+  free_rhs(p);
   sptrsm_status status = sparse_rhs_find(&sparse, r->rhs, &io);
   if (status != SPTRSM_OK) return status;
-  free_rhs(p);
   io.dtype = dtype;
   if (sparse.where) status = sparse_rhs_load(&p->whole, r->pack_rhs ? &p->b_rows : NULL, &sparse, n, &io);
   else status = sptrsm_file_reader_open(&p->reader, r->rhs, n, &io);
@@ -120,13 +120,12 @@ static sptrsm_status load(problem *p) {
 int problem_read(problem *p) {
   sptrsm_io_options io = p->request->io;
   if (p->reader == NULL) return CLI_OK; /* sparse right-hand sides have been read */
+  const int32_t n = p->B->block.n;
   io.dtype = (int)p->B->block.dtype;
-  sptrsm_status status = sptrsm_file_block_load(&p->whole, p->request->rhs, p->B->block.n, &io);
-  if (status != SPTRSM_OK) return cli_fail(status);
+  free_rhs(p); /* leaves the file in the cache */
+  sptrsm_status status = sptrsm_file_block_load(&p->whole, p->request->rhs, n, &io);
   p->B = p->whole;
-  sptrsm_file_reader_close(p->reader);
-  p->reader = NULL;
-  return CLI_OK;
+  return cli_fail(status);
 }
 
 /* ---- the system ---- */

@@ -60,6 +60,7 @@ static int read_inputs(batch_run *r) {
   double start = cli_now();
   cli_phase("reading %s and %s", s->problem.factors, s->problem.rhs);
   int code = batch_load(&r->in, &s->problem, &s->batch);
+  sptrsm_file_cache_clear(s->problem.io.cache);
   r->seconds.read = cli_now() - start;
   if (code != CLI_OK) return code;
   const sptrsm_file_batch *b = r->in.factors;

@@ -8,7 +8,6 @@
 #include "solve/stream.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -200,8 +199,7 @@ static int open_problem(run *r) {
   if (r->x_path == NULL) return cli_no_memory("a name");
   code = plan_check_options(r->set, r->part.on ? "sparse right-hand sides and --rows, for which a part of the factors is used" : NULL);
   if (code == CLI_OK) code = refine_check(&r->set->refine, &r->in, r->part.on);
-  if (code != CLI_OK) return code;
-  if (!r->part.on || (r->set->stream_columns == 0 && !stream_keeps(r))) return CLI_OK;
+  if (code != CLI_OK || !r->part.on || (r->set->stream_columns == 0 && !stream_keeps(r))) return code;
   cli_error(
       "--stream, --resume, --keep-partial, --part, --split-files and ranks are for dense right-hand sides and all rows; leave them out");
   return CLI_USAGE;
@@ -212,6 +210,7 @@ static int read_rhs(run *r) {
   r->in_place = !r->verified && !r->set->refine.on;
   r->stream.on = stream_wanted(r);
   int code = r->stream.on ? refine_check_stream(&r->set->refine) : problem_read(&r->in);
+  sptrsm_file_cache_clear(r->set->problem.io.cache);
   r->seconds.read += profile_span(r->profile, "read", start, 0, 0);
   return code;
 }
@@ -239,8 +238,8 @@ static int analyse(run *r) {
 static int make_solution(run *r) {
   r->X = r->in.B->block;
   if (r->in_place) return CLI_OK;
-  size_t count = (size_t)(r->X.layout == SPTRSM_ROW_MAJOR ? r->X.n : r->X.nrhs);   /* of pieces with ld numbers each */
-  r->X.data = calloc(count * (size_t)r->X.ld + 1, sptrsm_dtype_bytes(r->X.dtype)); /* B of this size is in memory: no overflow */
+  size_t count = (size_t)(r->X.layout == SPTRSM_ROW_MAJOR ? r->X.n : r->X.nrhs);          /* of pieces with ld numbers each */
+  r->X.data = cli_large_memory(count * (size_t)r->X.ld * sptrsm_dtype_bytes(r->X.dtype)); /* B of this size is in memory: no overflow */
   return r->X.data ? CLI_OK : cli_no_memory("the solution");
 }
 
@@ -378,6 +377,7 @@ int main(int argc, char **argv) {
   int code = ranks_own() == 0 ? check_outputs(&s) : CLI_OK;
   if (code == CLI_OK && s.profile) code = profile_create(&r.profile, s.problem.io.col_begin);
   if (code == CLI_OK) code = device_settle(&s.solver);
+  if (code == CLI_OK) code = cli_fail(sptrsm_file_cache_create(&s.problem.io.cache));
   if (code == CLI_OK) code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
   const bool is_batch = kind != SPTRSM_BATCH_NONE;
   if (code == CLI_OK) code = begin_ranks(&s, is_batch);
@@ -393,6 +393,7 @@ int main(int argc, char **argv) {
   schur_run_free(&schur);
   batch_run_free(&batch);
   run_free(&r);
+  sptrsm_file_cache_destroy(s.problem.io.cache);
   free(default_out);
   return cli_end(code);
 }

@@ -124,6 +124,7 @@ static int read_rows(run *r) {
   double start = cli_now();
   int code = problem_read(&r->in);
   if (code == CLI_OK && r->set->rows) code = row_list_load(&r->part.wanted, r->set->rows, r->in.factors->L_tri.n, &r->set->problem.io);
+  sptrsm_file_cache_clear(r->set->problem.io.cache);
   r->seconds.read += profile_span(r->profile, "read", start, 0, 0);
   return code;
 }

@@ -70,6 +70,7 @@ static int read_inputs(schur_run *r) {
   int code = load_factors(r);
   if (code == CLI_OK) code = schur_input_load(&r->B, r);
   if (code == CLI_OK) code = schur_input_load(&r->C, r);
+  sptrsm_file_cache_clear(s->problem.io.cache);
   r->seconds.read = cli_now() - start;
   return code;
 }

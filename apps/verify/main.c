@@ -205,10 +205,12 @@ int main(int argc, char **argv) {
   problem_request_init(&s.problem);
   cli_start(&program, argc, argv, &s);
   sptrsm_batch_kind kind = SPTRSM_BATCH_NONE;
-  int code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
+  int code = cli_fail(sptrsm_file_cache_create(&s.problem.io.cache));
+  if (code == CLI_OK) code = batch_find(&kind, s.problem.factors, &s.batch, &s.problem.io);
   if (code == CLI_OK) code = kind == SPTRSM_BATCH_NONE ? verify(&v, &s) : verify_batch(&s);
   residual_free(&v.residual);
   sptrsm_file_block_free(v.X);
   problem_free(&v.problem);
+  sptrsm_file_cache_destroy(s.problem.io.cache);
   return cli_end(code);
 }

@@ -339,5 +339,10 @@ test_failures_reads() {
     sweep $call program 7 "3 5" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
     sweep $call program 7 "3 5" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
   done
+  # Each file is opened once, by one process.
+  local before=${all_points:-0}
+  sweep fork program 1 5 "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force
+  sweep fork program 1 5 "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
+  [ $((all_points - before)) -le 5 ] || fail "$((all_points - before)) processes have read 5 files"
   end_failures
 }

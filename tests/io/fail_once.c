@@ -1,7 +1,7 @@
 /* fail_once.c -- a library to preload that makes one chosen call of the process fail, or raises a signal before the call.
  *
  *   FAIL_CALL   write (also pwrite, ftruncate, fallocate), fsync (also fdatasync), rename (also link), open (for writing), open_read (for
- *               reading), read (also pread), send, close, thread (pthread_create), malloc
+ *               reading), read (also pread), send, close, thread (pthread_create), fork, malloc
  *               (also calloc, realloc, posix_memalign, strdup, vasprintf, asprintf and fopen, which allocate)
  *   FAIL_ERRNO  ENOSPC, EIO (default) -- for malloc always ENOMEM, for thread EAGAIN; SIGINT, SIGKILL, SIGSTOP, SIGSEGV, SIGBUS or SIGFPE:
  *               the signal is raised, then the call is made; SIGABRT: abort() instead of the call
@@ -30,7 +30,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-enum { NOTHING, WRITE, SYNC, RENAME, OPEN, OPEN_READ, READ, SEND, CLOSE, THREAD, ALLOCATE, CALLS, SIGNALS = 8 };
+enum { NOTHING, WRITE, SYNC, RENAME, OPEN, OPEN_READ, READ, SEND, CLOSE, THREAD, FORK, ALLOCATE, CALLS, SIGNALS = 8 };
 
 static volatile long remaining; /* 0: not armed */
 static volatile int hit, stays, chosen, code;
@@ -98,8 +98,8 @@ static int find(const char *text, const char *const names[], int count) {
 }
 
 void fail_once_arm(long k) {
-  static const char *const calls[CALLS] = {"",     "write", "fsync", "rename", "open",  "open_read",
-                                           "read", "send",  "close", "thread", "malloc"};
+  static const char *const calls[CALLS] = {"",     "write", "fsync", "rename", "open", "open_read",
+                                           "read", "send",  "close", "thread", "fork", "malloc"};
   static const char *const kinds[] = {"program", "ours", "hdf5"}, *const processes[] = {"program", "reader"};
   static const char *const names[SIGNALS] = {"", "SIGINT", "SIGKILL", "SIGSTOP", "SIGABRT", "SIGSEGV", "SIGBUS", "SIGFPE"};
   static const int signals[SIGNALS] = {0, SIGINT, SIGKILL, SIGSTOP, SIGABRT, SIGSEGV, SIGBUS, SIGFPE};
@@ -277,6 +277,12 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   typedef int (*create_type)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
   CALL(create_type, pthread_create);
   return kinds_at(__builtin_return_address(0)) != 0 && fails(THREAD) ? EAGAIN : function(thread, attributes, start, argument);
+}
+
+pid_t fork(void) {
+  typedef pid_t (*fork_type)(void);
+  CALL(fork_type, fork);
+  return fails(FORK) ? -1 : function();
 }
 
 /* ---- from the begin of main ---- */

@@ -8,21 +8,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "solve/ranks/ranks.h"
 
-enum { HUGE_PAGE = 2 << 20 };
-
-/* Memory into which this rank receives an array from rank 0. Large arrays get huge pages, since otherwise page faults take much of the time
- * of receiving. */
-static void *own_memory(size_t bytes) {
-  if (bytes < 2 * (size_t)HUGE_PAGE) return malloc(bytes + 1);
-  void *data = NULL;
-  if (posix_memalign(&data, HUGE_PAGE, bytes) != 0) return NULL;
-  (void)madvise(data, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-  return data;
-}
+enum { SHARED_LEAST = 4 << 20 }; /* bytes of an array that ranks of one machine have once */
 
 /* Sends an array of rank 0; the others get one of their own, which they free. */
 static bool send_array(void *array /* a pointer's address */, size_t bytes) {
@@ -30,7 +19,7 @@ static bool send_array(void *array /* a pointer's address */, size_t bytes) {
   memcpy(&data, array, sizeof data); /* the address of rank 0 only tells whether there is an array */
   const bool is_there = data != NULL;
   if (!is_there) return true;
-  if (ranks_own() > 0) data = own_memory(bytes);
+  if (ranks_own() > 0) data = cli_large_memory(bytes);
   if (ranks_own() > 0) memcpy(array, &data, sizeof data);
   if (data == NULL) return false;
   ranks_send(data, bytes);
@@ -41,7 +30,7 @@ static bool send_array(void *array /* a pointer's address */, size_t bytes) {
 static bool send_entries(void *array, size_t bytes, size_t *mapped) {
   void *data;
   memcpy(&data, array, sizeof data);
-  if (data == NULL || bytes < 2 * (size_t)HUGE_PAGE || !ranks_share(&data, bytes)) return send_array(array, bytes);
+  if (data == NULL || bytes < SHARED_LEAST || !ranks_share(&data, bytes)) return send_array(array, bytes);
   memcpy(array, &data, sizeof data);
   if (ranks_own() > 0) *mapped = bytes;
   return true;

@@ -269,6 +269,12 @@ static sptrsm_status give_up(spti_io_child *child, outcome o, double most, const
   return child->dead;
 }
 
+/* To the fork of a process its children seem to have ended. */
+bool spti_io_child_idle(const spti_io_file *f) {
+  const spti_io_child *child = f->child;
+  return child != NULL && child->dead == SPTRSM_OK && child->pending == 0 && !has_ended(child);
+}
+
 /* ---- calls ---- */
 
 static void set_text(spti_io_call *c, char to[SPTI_IO_TEXT], const char *text) {

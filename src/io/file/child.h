@@ -53,6 +53,7 @@ typedef struct { /* what parent and child share */
 sptrsm_status spti_io_child_start(spti_io_file *);      /* IO: the system allows no further process */
 void spti_io_child_end(spti_io_file *);                 /* nothing without a child; ends one that hangs, too */
 sptrsm_status spti_io_child_dead(const spti_io_file *); /* the error for which the child was given up; OK: it was not */
+bool spti_io_child_idle(const spti_io_file *);          /* it is there, it is this process's own, and no call is under way */
 pid_t spti_io_child_id(const spti_io_file *);
 
 /* An empty call about an object (name NULL: about itself), or about a dataset. It is valid until the next one with the same slot. */

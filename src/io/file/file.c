@@ -58,12 +58,11 @@ static sptrsm_status split(spti_io_file *f, const char *where) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status check_readable(const char *name) {
-  struct stat s;
-  if (stat(name, &s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(errno));
-  if (!S_ISREG(s.st_mode)) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", name);
+static sptrsm_status check_readable(const char *name, struct stat *s) {
+  if (stat(name, s) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(errno));
+  if (!S_ISREG(s->st_mode)) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: not a regular file", name);
   if (access(name, R_OK) != 0) return sptrsm_error_set(SPTRSM_ERR_IO, "%s: %s", name, strerror(errno));
-  return s.st_size > 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty", name);
+  return s->st_size > 0 ? SPTRSM_OK : sptrsm_error_set(SPTRSM_ERR_STRUCTURE, "%s: is empty", name);
 }
 
 static bool is_matrix_market(const char *name) {
@@ -125,19 +124,25 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   if (where == NULL) return sptrsm_error_set(SPTRSM_ERR_ARGUMENT, "no file name given");
   f->memory_limit = spti_io_memory_limit(o);
   f->allow_external = o->allow_external;
+  f->cache = o->in_process ? NULL : o->cache;
   f->lacked_before = spti_io_lacked_memory();
   spti_io_clear_lack();
   sptrsm_status status = split(f, where);
-  if (status == SPTRSM_OK) status = check_readable(f->name);
+  if (status == SPTRSM_OK) status = check_readable(f->name, &f->seen);
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
-  if (status == SPTRSM_OK && !f->matrix_market) status = spti_io_settle(o->in_process ? open_here(f) : open_in_child(f), f->name);
-  if (status != SPTRSM_OK) spti_io_file_close(f);
+  if (status == SPTRSM_OK && !f->matrix_market && !spti_io_cache_take(f))
+    status = spti_io_settle(o->in_process ? open_here(f) : open_in_child(f), f->name);
+  if (status != SPTRSM_OK) {
+    f->cache = NULL;
+    spti_io_file_close(f);
+  }
   return status;
 }
 
 void spti_io_file_close(spti_io_file *f) {
   if (f->id >= 0 && f->child == NULL) H5Fclose(f->id);
   if (f->lapl >= 0) H5Pclose(f->lapl);
+  spti_io_cache_give_back(f);
   spti_io_child_end(f);
   free(f->name);
   free(f->path);
@@ -161,6 +166,7 @@ sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
   if (status == SPTRSM_ERR_STRUCTURE && f->lookup_failed) status = all_looked_up(f);
   if (status == SPTRSM_OK) status = spti_io_file_found(f);
   status = spti_io_settle(status, f->name);
+  if (status != SPTRSM_OK) f->cache = NULL;
   spti_io_file_close(f);
   return status;
 }

@@ -12,6 +12,7 @@
 #include <jansson.h>
 #include <sptrsm_io.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "core/base/dtype.h"
@@ -60,6 +61,8 @@ typedef struct {
   bool matrix_market;
   bool positions;     /* values are not read with a pattern: each entry holds its place in the values array, from 1 on (read/batch.c) */
   bool lacked_before; /* memory was missing before, in the load that this one is a part of */
+  struct stat seen;   /* the file, before it was opened */
+  sptrsm_file_cache *cache;  /* where the file stays when it is closed; NULL: nowhere. A use that failed sets it to NULL */
   spti_io_report old_report; /* the caller's, given back on close; not taken where the file has a child */
 } spti_io_file;
 
@@ -70,6 +73,7 @@ typedef struct { /* an open group or dataset */
   spti_io_file *file;
 } spti_io_object;
 
+/* The options' cache may have the file, and spti_io_file_close() may leave it there. */
 sptrsm_status spti_io_file_open(spti_io_file *, const char *where, const sptrsm_io_options *);
 void spti_io_file_close(spti_io_file *);
 sptrsm_status spti_io_file_found(const spti_io_file *); /* an error if HDF5 could not say of a name whether it exists */
@@ -100,6 +104,11 @@ void spti_io_size_text(char out[24], size_t bytes);                             
 sptrsm_status spti_io_allocate(void *out /* a pointer's address */, const char *where, size_t bytes); /* never NULL on success */
 /* Makes room for one element more: doubles an array that is full. The old array stays valid on failure. */
 sptrsm_status spti_io_grow(void *array /* a pointer's address */, size_t *room, size_t count, size_t each, const char *where);
+
+/* ---- cache.c: files that stay open ---- */
+
+bool spti_io_cache_take(spti_io_file *);      /* gives it the child and the identifier of the same file, if its cache has that */
+void spti_io_cache_give_back(spti_io_file *); /* leaves them in its cache, with the name; does nothing where they can't be used again */
 
 /* ---- links.c: the names in a group ---- */
 

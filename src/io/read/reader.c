@@ -47,7 +47,7 @@ sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *wher
   }
   status = spti_io_settle(open_reader(r, where, n, o), where);
   if (status == SPTRSM_OK) *out = r;
-  else sptrsm_file_reader_close(r);
+  else r->file.cache = NULL, sptrsm_file_reader_close(r);
   return status;
 }
 
@@ -83,7 +83,9 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   if (here) spti_io_lock_hdf5(&report);
   sptrsm_status status = spti_io_settle(spti_io_strip_read(&r->strip, &r->source, begin, to->nrhs, to->data), r->X->where);
   if (here) spti_io_unlock_hdf5(&report);
-  return status == SPTRSM_OK && !r->source.direct ? check_size(r) : status;
+  if (status == SPTRSM_OK && !r->source.direct) status = check_size(r);
+  if (status != SPTRSM_OK) r->file.cache = NULL;
+  return status;
 }
 
 void sptrsm_file_reader_close(sptrsm_file_reader *r) {

@@ -1,0 +1,227 @@
+/* cache.c -- files that stay open between loads: how often a file is opened, and what is not kept. */
+#include "child_helpers.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int forks; /* of this process */
+static pid_t newest;
+
+pid_t fork(void) {
+  pid_t (*real)(void);
+  REAL("fork");
+  forks++;
+  pid_t id = real();
+  if (id > 0) newest = id;
+  return id;
+}
+
+static sptrsm_io_options o;
+
+static void prepare(void) {
+  make_folder();
+  sptrsm_io_options_init(&o);
+  OK(sptrsm_file_cache_create(&o.cache));
+}
+
+/* Whatever a test did, destroying the cache leaves no child. */
+static void end(void) {
+  sptrsm_file_cache_destroy(o.cache);
+  cr_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+  remove_folder();
+}
+
+TestSuite(io_cache, .init = prepare, .fini = end);
+
+static const char sets[] = DATA("sets.h5"), blocks[] = DATA("blocks.h5");
+
+static void list(const char *where) {
+  sptrsm_file_listing listing;
+  OK(sptrsm_file_list(&listing, where, &o));
+  sptrsm_file_listing_free(&listing);
+}
+
+/* The status of loading B of `where`, which has the number `first` in its first row. */
+static sptrsm_status load(const char *where, int32_t n, double first) {
+  sptrsm_file_block *X = NULL;
+  sptrsm_status status = sptrsm_file_block_load(&X, where, n, &o);
+  if (status == SPTRSM_OK) cr_assert_eq(*(const double *)X->block.data, first);
+  sptrsm_file_block_free(X);
+  return status;
+}
+
+/* Writes other bytes in the place of the first ones of the file that are like `old`. */
+static void replace(const void *old, size_t old_count, const void *new, size_t new_count) {
+  static unsigned char bytes[1 << 14];
+  const int fd = open(file, O_RDWR);
+  const ssize_t count = read(fd, bytes, sizeof bytes);
+  const unsigned char *at = count > 0 ? memmem(bytes, (size_t)count, old, old_count) : NULL;
+  cr_assert(at != NULL && pwrite(fd, new, new_count, at - bytes) == (ssize_t)new_count);
+  close(fd);
+}
+
+static void expect_forks(int count) {
+  cr_assert_eq(forks, count, "%d forks, not %d", forks, count);
+  forks = 0;
+}
+
+Test(io_cache, a_file_is_opened_once) {
+  sptrsm_file_factors *F;
+  sptrsm_batch_kind kind;
+  int64_t count;
+  OK(sptrsm_file_batch_find(&kind, &count, DATA("sets.h5:/scipy"), &o));
+  OK(sptrsm_file_factors_load(&F, DATA("sets.h5:/scipy"), &o));
+  cr_assert_str_eq(F->L->where, DATA("sets.h5:/scipy/L"));
+  sptrsm_file_factors_free(F);
+  list(sets);
+  expect_forks(1);
+  list(blocks); /* another file beside it */
+  list(sets);
+  list(blocks);
+  expect_forks(1);
+  sptrsm_file_cache_clear(o.cache);
+  cr_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "a child is left");
+  list(sets);
+  expect_forks(1);
+}
+
+Test(io_cache, other_options_need_another_child) {
+  list(blocks);
+  o.memory_limit = 1 << 20;
+  list(blocks);
+  o.allow_external = 1;
+  list(blocks);
+  expect_forks(3);
+  list(blocks);
+  o.allow_external = 0;
+  list(blocks);
+  expect_forks(0);
+}
+
+Test(io_cache, is_not_for_files_that_are_read_here) {
+  list(blocks);
+  o.in_process = 1;
+  cr_assert_eq(kill(newest, SIGSTOP), 0); /* it would not answer */
+  list(blocks);
+  list(blocks);
+  cr_assert_eq(kill(newest, SIGCONT), 0);
+  expect_forks(1);
+  cr_assert_eq(fixture_all_open(), 0, "the file was kept in this process");
+}
+
+/* While a reader has the file, it is not in the cache; then it is, unless reading has failed. */
+Test(io_cache, two_loads_share_no_child) {
+  sptrsm_file_reader *r;
+  OK(sptrsm_file_reader_open(&r, DATA("blocks.h5:/B"), -1, &o));
+  list(blocks);
+  expect_forks(2);
+  sptrsm_file_reader_close(r);
+  OK(sptrsm_file_reader_open(&r, DATA("blocks.h5:/B"), -1, &o));
+  list(blocks);
+  expect_forks(0);
+  sptrsm_file_reader_close(r);
+}
+
+Test(io_cache, a_failure_is_not_kept) {
+  sptrsm_file_reader *r;
+  for (int k = 1; k <= 2; k++) fails(load(DATA("not_hdf5.h5"), 4, 1), SPTRSM_ERR_STRUCTURE, "not an HDF5 file");
+  expect_forks(2);
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  OK(load(file, 4, 1));
+  expect_forks(1);
+  fails(load(file, 5, 1), SPTRSM_ERR_STRUCTURE, "4 x 2");
+  expect_forks(0);
+  OK(load(file, 4, 1));
+  expect_forks(1);
+  fails(sptrsm_file_reader_open(&r, file, 5, &o), SPTRSM_ERR_STRUCTURE, "4 x 2");
+  OK(load(file, 4, 1));
+  expect_forks(1);
+}
+
+/* The chunk can't be unpacked, but its child can go on. */
+Test(io_cache, a_failed_read_is_not_kept) {
+  sptrsm_file_reader *r;
+  double numbers[8];
+  write_numbers("B", 2, (hsize_t[]){4, 2}, (hsize_t[]){4, 2});
+  replace((unsigned char[]){0x78, 0x01}, 2, (unsigned char[]){0, 0}, 2); /* how zlib begins */
+  list(file);
+  OK(sptrsm_file_reader_open(&r, file, 4, &o));
+  expect_forks(1);
+  sptrsm_block X = sptrsm_file_reader_block(r)->block;
+  X.data = numbers;
+  fails(sptrsm_file_reader_read(r, 0, &X), SPTRSM_ERR_IO, "B");
+  sptrsm_file_reader_close(r);
+  list(file);
+  expect_forks(1);
+}
+
+/* A reader whose child is killed while it reads: big-endian numbers come from the child. */
+Test(io_cache, a_child_that_was_killed_is_not_used_again) {
+  sptrsm_file_reader *r;
+  double numbers[8];
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  OK(load(file, 4, 1));
+  cr_assert_eq(kill(newest, SIGKILL), 0);
+  cr_assert_eq(waitid(P_PID, (id_t)newest, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+  OK(load(file, 4, 1));
+  expect_forks(2);
+  OK(sptrsm_file_reader_open(&r, file, 4, &o));
+  sptrsm_block X = sptrsm_file_reader_block(r)->block;
+  X.data = numbers;
+  cr_assert_eq(kill(newest, SIGKILL), 0);
+  fails(sptrsm_file_reader_read(r, 0, &X), SPTRSM_ERR_IO, "was ended");
+  sptrsm_file_reader_close(r);
+  OK(load(file, 4, 1));
+  expect_forks(1);
+}
+
+/* Sets a time that the file has not had. */
+static void change_number(void) {
+  replace((unsigned char[16]){0x3f, 0xf0, [8] = 0x40}, 16, (unsigned char[8]){0x40, 0x1c}, 8); /* 1, 2: 7, 2 */
+  const int fd = open(file, O_RDWR);
+  cr_assert_eq(futimens(fd, (struct timespec[]){{.tv_sec = 1}, {.tv_sec = 1}}), 0);
+  close(fd);
+}
+
+Test(io_cache, a_file_that_changes) {
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  OK(load(file, 4, 1));
+  cr_assert_eq(unlink(file), 0);
+  fails(load(file, 4, 1), SPTRSM_ERR_IO, "No such file");
+  write_numbers("B", 1, (hsize_t[]){3}, NULL); /* another file of that name */
+  OK(load(file, 3, 1));
+  OK(load(file, 3, 1));
+  expect_forks(2);
+  change_number();
+  OK(load(file, 3, 7));
+  expect_forks(1);
+}
+
+/* The process that a program forks opens its own file, and leaves the one of the program alone. */
+Test(io_cache, belongs_to_one_process) {
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  OK(load(file, 4, 1));
+  int status;
+  const pid_t id = fork();
+  if (id == 0) {
+    forks = 0;
+    const bool good = load(file, 4, 1) == SPTRSM_OK && forks == 1 && load(file, 4, 1) == SPTRSM_OK && forks == 1;
+    sptrsm_file_cache_clear(o.cache);
+    _exit(!good);
+  }
+  cr_assert(waitpid(id, &status, 0) == id && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  forks = 0;
+  OK(load(file, 4, 1));
+  expect_forks(0);
+}
+
+Test(io_cache, null) {
+  cr_assert_eq(sptrsm_file_cache_create(NULL), SPTRSM_ERR_ARGUMENT);
+  sptrsm_file_cache_clear(NULL);
+  sptrsm_file_cache_destroy(NULL);
+}
