@@ -141,9 +141,22 @@ static inline void AT_WIDTH(load_)(FACTOR *re, FACTOR *im, const T *val) {
 
 #if !SPTI_IS_COMPLEX && !OF_ITEMS
 
-/* step: 1 forward, -1 backward. A row's entries are taken in solve order, so that the column solved last is needed last. Rows are short and
- * few columns hide little, so instructions count: step is a constant in each call, as is ld where a thread takes all rows of a panel that the
- * columns fill, and where a row has one or two vectors, four products are formed before the sum takes them one by one. */
+/* Subtracts from `sum` the products of `count` entries, the first at a and j; step: 1 or -1, to the next one. With one or two vectors in
+ * a row four products are formed before the sum takes them one by one. */
+static inline __attribute__((always_inline)) void AT_WIDTH(subtract_)(VECTOR *sum, const T *a, const int32_t *j, int64_t count, const T *w,
+                                                                      int64_t ld, int64_t step) {
+  for (; COUNT <= 2 && count >= 4; count -= 4, a += 4 * step, j += 4 * step) {
+    VECTOR product[4][COUNT];
+    for (int e = 0; e < 4; e++)
+      for (int c = 0; c < COUNT; c++) product[e][c] = a[e * step] * ((const VECTOR *)(w + j[e * step] * ld))[c];
+    for (int e = 0; e < 4; e++)
+      for (int c = 0; c < COUNT; c++) sum[c] -= product[e][c];
+  }
+  for (int64_t e = 0; e < count; e++)
+    for (int c = 0; c < COUNT; c++) sum[c] -= a[e * step] * ((const VECTOR *)(w + j[e * step] * ld))[c];
+}
+
+/* A row's entries are taken in solve order, so that the column solved last is needed last. step: 1 forward, -1 backward. */
 static inline __attribute__((always_inline)) void AT_WIDTH(rows_in_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end,
                                                                      T *w, int64_t ld, int64_t step) {
   const int64_t *ptr = v->ptr;
@@ -152,38 +165,30 @@ static inline __attribute__((always_inline)) void AT_WIDTH(rows_in_)(const spti_
   const bool unit = v->unit;
   for (int32_t s = begin; s < end; s++) {
     const int32_t i = rows ? rows[s] : step > 0 ? s : n - 1 - s;
-    const int64_t first = ptr[i] + head, last = ptr[i + 1] - tail;
+    const int64_t first = ptr[i] + head, last = ptr[i + 1] - tail, start = step > 0 ? first : last - 1;
     VECTOR *x = (VECTOR *)(w + i * ld), sum[COUNT];
     for (int c = 0; c < COUNT; c++) sum[c] = x[c];
-    int64_t left = last - first;
-    if (left > 0) {
-      const T *a = val + (step > 0 ? first : last - 1);
-      const int32_t *j = idx + (step > 0 ? first : last - 1);
-      for (; COUNT <= 2 && left >= 4; left -= 4, a += 4 * step, j += 4 * step) {
-        VECTOR product[4][COUNT];
-        for (int e = 0; e < 4; e++)
-          for (int c = 0; c < COUNT; c++) product[e][c] = a[e * step] * ((const VECTOR *)(w + j[e * step] * ld))[c];
-        for (int e = 0; e < 4; e++)
-          for (int c = 0; c < COUNT; c++) sum[c] -= product[e][c];
-      }
-      for (int64_t e = 0; e < left; e++)
-        for (int c = 0; c < COUNT; c++) sum[c] -= a[e * step] * ((const VECTOR *)(w + j[e * step] * ld))[c];
-    }
+    if (first < last) AT_WIDTH(subtract_)(sum, val + start, idx + start, last - first, w, ld, step);
     if (!unit)
       for (int c = 0; c < COUNT; c++) sum[c] /= val[head ? first - 1 : last];
     for (int c = 0; c < COUNT; c++) x[c] = sum[c];
   }
 }
 
-static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, T *w, int64_t ld) {
-  const bool all = !rows && ld == WIDTH;
-  if (v->backward && all) AT_WIDTH(rows_in_)(v, NULL, begin, end, w, WIDTH, -1);
-  else if (v->backward) AT_WIDTH(rows_in_)(v, rows, begin, end, w, ld, -1);
-  else if (all) AT_WIDTH(rows_in_)(v, NULL, begin, end, w, WIDTH, 1);
-  else AT_WIDTH(rows_in_)(v, rows, begin, end, w, ld, 1);
+/* Rows are short and few columns hide little, so instructions count: ld is a constant where the columns fill the panel. */
+static inline __attribute__((always_inline)) void AT_WIDTH(rows_by_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end,
+                                                                     T *w, int64_t ld, int64_t step) {
+  if (ld != WIDTH) AT_WIDTH(rows_in_)(v, rows, begin, end, w, ld, step);
+  else if (rows) AT_WIDTH(rows_in_)(v, rows, begin, end, w, WIDTH, step);
+  else AT_WIDTH(rows_in_)(v, NULL, begin, end, w, WIDTH, step);
 }
 
-#else
+static void AT_WIDTH(rows_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end, T *w, int64_t ld) {
+  if (v->backward) AT_WIDTH(rows_by_)(v, rows, begin, end, w, ld, -1);
+  else AT_WIDTH(rows_by_)(v, rows, begin, end, w, ld, 1);
+}
+
+#else /* complex rows, and items of any type */
 
 /* A row's entries are taken in solve order, so that the column solved last is needed last. Complex rows have two sums, of re(t) x and of
  * im(t) x, which are joined at the end of the row. */
