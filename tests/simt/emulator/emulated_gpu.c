@@ -56,7 +56,7 @@ sptrsm_status spti_gpu_refuse_capture_but(const sptrsm_context *context, const c
 }
 
 sptrsm_status spti_gpu_check(int cuda_error, const char *what) {
-  return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s", cuda_error, what) : SPTRSM_OK;
+  return cuda_error ? spti_fail(SPTRSM_ERR_DEVICE, "emulator: error %d in %s: %s", cuda_error, what, emulated_gpu_error()) : SPTRSM_OK;
 }
 
 /* All allocations. */

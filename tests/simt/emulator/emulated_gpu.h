@@ -31,6 +31,7 @@ int emulated_gpu_replay(void); /* what was launched while the stream was capture
 extern int64_t emulated_gpu_writes, emulated_gpu_lose_at; /* that kernels may wait for; the number of one that never arrives */
 extern int64_t emulated_gpu_launches;                     /* kernels launched so far */
 void emulated_gpu_use_schedule(uint64_t seed);
+const char *emulated_gpu_error(void); /* why the latest kernel failed, with the schedule's seed; empty if it did not */
 struct sptrsm_context;
 size_t emulated_gpu_used(const struct sptrsm_context *); /* bytes that are allocated now */
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* machine.cpp -- tests of the emulator itself: ordered writes must be seen under every seed, unordered writes must be missed under some
  * seed, and broken kernels must be reported. */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "simt/cases/problem.h"
 
 using namespace spti;
+
+extern "C" sptrsm_status spti_gpu_check(int cuda_error, const char *what); /* as in core/context/gpu.h, which only C can include */
 
 static int run_with(uint64_t seed, int64_t blocks, int threads, const std::function<void()> &kernel) {
   simt::use(simt::schedule::from_seed(seed));
@@ -252,6 +255,8 @@ static void expect_report(const char *what, int error) {
   cr_expect_eq(error, simt::LAUNCH_FAILED, "not noticed: %s", what);
   cr_expect(simt::error().find(what) != std::string::npos, "wanted '%s', got '%s'", what, simt::error().c_str());
   cr_expect(simt::error().find("seed ") != std::string::npos, "no seed in '%s'", simt::error().c_str());
+  cr_expect_eq(spti_gpu_check(error, "a kernel"), SPTRSM_ERR_DEVICE);
+  cr_expect(strstr(sptrsm_last_error(), what) != nullptr, "the library says '%s'", sptrsm_last_error());
 }
 
 Test(simt_machine, broken_kernels_are_reported) {
@@ -273,6 +278,20 @@ Test(simt_machine, broken_kernels_are_reported) {
                     if (lane() == 0) store(&flag, load_const(&flag)), store_release(&flag, 0), load_const(&flag);
                   }));
     expect_report("launch of", run_with(seed, 1, 33, [] {}));
+  }
+}
+
+/* A launch may take more turns than the limit as long as its blocks end; one that goes on for ever is stopped. */
+Test(simt_machine, limit_of_steps) {
+  simt::step_limit = 10000;
+  for (uint64_t seed = 1; seed <= schedules(20); seed++) {
+    const int error = run_with(seed, 200, 32, [] {
+      for (int i = 0; i < 8; i++) syncwarp();
+    });
+    cr_assert_eq(error, 0, "%s", simt::error().c_str());
+    expect_report("no thread block ends", run_with(seed, 2, 32, [] {
+                    while (block_in_grid() == 1) syncwarp();
+                  }));
   }
 }
 

@@ -18,7 +18,9 @@ int64_t emulated_gpu_writes = 0, emulated_gpu_lose_at = -1;
 
 namespace simt {
 
-enum { WARP = 32, STEP_LIMIT = 100 * 1000 * 1000, IDLE_LIMIT = 100 * 1000 };
+uint64_t step_limit = 100 * 1000 * 1000;
+
+enum { WARP = 32, IDLE_LIMIT = 100 * 1000 };
 enum class collective { none, barrier, shuffle, exchange, vote };
 
 struct block_state;
@@ -93,7 +95,8 @@ struct machine {
   std::vector<std::unique_ptr<lane_state>> spare_lanes;
   std::vector<warp_state *> live_warps; /* oldest first */
   std::vector<viewer *> live_views;
-  uint64_t next_id, steps, idle;
+  uint64_t next_id, idle;
+  uint64_t steps; /* turns of lanes since a block ended: a long launch may take any number in all */
   size_t turn;
   struct {
     warp_state *warp;
@@ -264,6 +267,7 @@ void machine::start_blocks() {
 
 void machine::end_block(block_state &b) {
   b.live = false;
+  steps = 0;
   for (const block_state::array &a : b.shared) global.forget(b.views, a.words.get(), a.bytes);
   for (viewer *v : b.views) global.retire(*v);
   list_live();
@@ -314,7 +318,7 @@ lane_state *machine::next_lane() {
     if (!can_run(w, at)) continue;
     w.paused &= ~w.lanes[at]->bit;
     w.ready |= w.lanes[at]->bit;
-    if (++steps > STEP_LIMIT) fail("no end after " + std::to_string(uint64_t(STEP_LIMIT)) + " steps");
+    if (++steps > step_limit) fail("no thread block ends in " + std::to_string(step_limit) + " turns of lanes");
     return w.lanes[at];
   }
   return nullptr;

@@ -11,7 +11,7 @@
  * return a value use the newest value. At a barrier, all lanes get what any of them has acquired.
  *
  * Reported as errors: a collective that not all lanes of the warp or block reach, or that they reach at different operations; that no
- * lane can continue; data that the kernel reads as constant and writes. */
+ * lane can continue; that no block ends in step_limit turns of lanes; data that the kernel reads as constant and writes. */
 #ifndef TESTS_SIMT_EMULATOR_SIMT_H
 #define TESTS_SIMT_EMULATOR_SIMT_H
 
@@ -45,6 +45,7 @@ struct schedule {
 void use(const schedule &);
 const std::string &error(); /* of the last run, with its seed; empty if there was none */
 extern int left_out_step;   /* spti::protocol_step that kernels leave out, 0: none */
+extern uint64_t step_limit; /* a run fails when lanes have had more turns than this and no block has ended */
 
 struct grid {
   int64_t blocks;
