@@ -51,15 +51,16 @@ enum { STAGING_SHARE = 16, STAGING_LEAST = 8 };
 #ifndef SPTI_STAGING_VALUES
 #define SPTI_STAGING_VALUES ((int64_t)1 << 19) /* at least: smaller parts are copied slowly */
 #endif
-enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns that fill a vector */ };
+enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns of a slab that is not shared, unless each thread has one */ };
 
-/* A slab for each thread; where the number of right-hand sides is known, no more than that, or than one for every 8 of them where memory is
- * limited. */
+/* A slab for each thread. Where the number of right-hand sides is known and there are fewer threads than that, no more than one for every
+ * SHARE_LEAST of them; where memory is limited, no more than one for every 8. */
 static int slab_count(const sptrsm_context *context, const sptrsm_options *options) {
   if (context->place == SPTRSM_CUDA) return 1;
-  const int least = options->memory_limit > 0 || context->memory_limit > 0 ? 8 : 1;
-  int threads = spti_team_threads(context->team);
-  int64_t useful = options->nrhs_hint > 0 ? (options->nrhs_hint - 1) / least + 1 : threads;
+  const int threads = spti_team_threads(context->team);
+  const bool limited = options->memory_limit > 0 || context->memory_limit > 0;
+  const int least = limited ? 8 : options->nrhs_hint <= threads || options->nrhs_hint < SHARE_LEAST ? 1 : SHARE_LEAST;
+  const int64_t useful = options->nrhs_hint > 0 ? (options->nrhs_hint - 1) / least + 1 : threads;
   return useful < threads ? (int)useful : threads;
 }
 
@@ -154,14 +155,14 @@ static bool wants_wide_slabs(const spti_pipeline *pipe) {
   return wants;
 }
 
-/* Columns of a slab: those of the panel, or fewer, so that all threads have the same number of slabs; a multiple of 8 or, where there are
- * fewer columns for each thread and threads don't share a slab, one of SHARE_LEAST. Unless wide slabs are wanted, each thread has a column
- * of its own, if they are so few, or two of three. */
+/* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of slabs. Where there are
+ * fewer than 8 columns for each thread and threads don't share a slab, it is a multiple of SHARE_LEAST; or one column for each thread, if
+ * there are no more columns than threads, and two and one of three columns, unless wide slabs are wanted. */
 static int32_t slab_width(const spti_pipeline *pipe, int32_t most, int64_t nrhs, int threads, bool shares) {
-  const int64_t unit = nrhs < (int64_t)8 * threads && !shares ? SHARE_LEAST : 8;
+  const bool few = nrhs < (int64_t)8 * threads && !shares;
   const int64_t rounds = (nrhs - 1) / ((int64_t)most * threads) + 1, least = (nrhs - 1) / (rounds * threads) + 1;
-  if ((least == 1 || nrhs < SHARE_LEAST) && unit < 8 && !wants_wide_slabs(pipe)) return (int32_t)least;
-  const int64_t share = (least - 1 + unit) / unit * unit;
+  if (few && (least == 1 || nrhs < SHARE_LEAST) && !wants_wide_slabs(pipe)) return (int32_t)least;
+  const int64_t unit = few ? SHARE_LEAST : 8, share = (least - 1 + unit) / unit * unit;
   return share < most ? (int32_t)share : most;
 }
 

@@ -229,6 +229,59 @@ Test(schedule, few_slabs_are_shared) {
   close_system(&o);
 }
 
+/* Into how many slabs a solve with a workspace for `hint` columns, 0: unknown, divides them; `alone`: what one thread makes of B. */
+static int slabs_of(const sptrsm_matrix *matrix, const char *method, int threads, int64_t hint, size_t limit, const test_block *B,
+                    const test_block *alone) {
+  sptrsm_plan *plan;
+  sptrsm_workspace *workspace;
+  sptrsm_options options;
+  atomic_int slabs = 0;
+  sptrsm_options_init(&options);
+  options.method = method, options.nrhs_hint = hint, options.memory_limit = limit;
+  cr_assert_eq(sptrsm_plan_create(&plan, matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  plan->team = 1; /* threads share no slab */
+  test_block X = test_block_copy(B);
+  spti_team_set_threads(plan->context->team, threads);
+  cr_assert_eq(sptrsm_workspace_create(&workspace, plan, 0), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_set_trace(plan->context, count_slabs, &slabs), SPTRSM_OK);
+  cr_assert_eq(sptrsm_solve(plan, workspace, NULL, &B->block, &X.block), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(sptrsm_context_set_trace(plan->context, NULL, NULL), SPTRSM_OK);
+  cr_assert(test_block_same_bits(&X, alone), "%s, %d threads: other bits", method, threads);
+  sptrsm_workspace_destroy(workspace);
+  sptrsm_plan_destroy(plan);
+  test_block_free(&X);
+  return slabs;
+}
+
+/* Each thread has a column where they are as many, but with `block`, which reads its factor for each slab, and where memory is limited. */
+Test(schedule, few_columns_have_a_thread_each) {
+  static const struct {
+    int columns, threads, slabs, slabs_of_block, slabs_in_limited_memory;
+  } known[] = {{2, 2, 2, 1, 1}, {3, 2, 2, 1, 1}, {4, 2, 1, 1, 1},  {8, 2, 2, 2, 1},    {3, 4, 3, 1, 1},  {4, 4, 4, 1, 1},
+               {5, 4, 2, 2, 1}, {8, 4, 2, 2, 1}, {8, 16, 8, 2, 1}, {16, 16, 16, 4, 2}, {20, 16, 5, 5, 3}};
+  const int32_t n = 70000;
+  opened o = open_system(TEST_TREE, n, SPTRSM_F64, SPTRSM_LOWER);
+  for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+    const int columns = known[k].columns, threads = known[k].threads;
+    test_block B = test_block_make(n, columns, SPTRSM_F64, SPTRSM_COL_MAJOR, 0), alone = test_block_copy(&B);
+    test_block_fill(&B, 2);
+    for (int method = 0; method < 2; method++) {
+      const char *name = method == 0 ? "levelset" : "block";
+      test_solve(&o.system.T, &(test_choice){.method = name, .threads = 1}, &B.block, &alone.block);
+      const int wanted = method == 0 ? known[k].slabs : known[k].slabs_of_block;
+      for (int64_t hint = 0; hint <= columns; hint += columns) {
+        const int slabs = slabs_of(o.matrix, name, threads, hint, 0, &B, &alone);
+        cr_assert_eq(slabs, wanted, "%s: %d columns, %d threads, hint %d: %d slabs", name, columns, threads, (int)hint, slabs);
+      }
+      const int limited = slabs_of(o.matrix, name, threads, columns, (size_t)1 << 34, &B, &alone);
+      cr_assert_eq(limited, known[k].slabs_in_limited_memory, "%s: %d columns, %d threads: %d slabs", name, columns, threads, limited);
+    }
+    test_block_free(&alone);
+    test_block_free(&B);
+  }
+  close_system(&o);
+}
+
 /* Wide levels with a hub between them: a row that needs every fifth row of the level before it and that all rows after it need. Steps then
  * alternate between parts for all threads and a part for one, and a thread that goes ahead too early reads rows that are not solved. */
 enum { HUB_LEVELS = 10, HUB_ROWS = 20000, HUB_STRIDE = 5, HUB_ORDER = HUB_LEVELS * (HUB_ROWS + 1) };
