@@ -144,7 +144,7 @@ static const row table[] = {
      .nrhs = {1, 1},
      .chained = {0, 0.75},
      .method = "levelset",
-     .reason = "on the host: one right-hand side, not enough entries in supernodes"},
+     .reason = "on the host: one right-hand side, not enough entries in supernodes or wide bands"},
     /* share of entries in supernodes and wide bands: at 0.7 both are as fast, at 0.45 levelset is faster */
     {.name = "host-chained",
      .place = SPTRSM_HOST,
