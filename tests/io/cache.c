@@ -90,6 +90,22 @@ Test(io_cache, a_file_is_opened_once) {
   expect_forks(1);
 }
 
+/* A list with paths of 1.2 MB: a child that kept each of them would be out of memory before the last one. */
+Test(io_cache, a_child_forgets_what_it_has_listed) {
+  enum { LINKS = 20, NAME = 60000, TIMES = 400 };
+  static char name[NAME + 1];
+  write_numbers("B", 2, (hsize_t[]){4, 2}, NULL);
+  const hid_t f = H5Fopen(file, H5F_ACC_RDWR, H5P_DEFAULT);
+  memset(name, 'a', NAME);
+  for (int k = 0; k < LINKS; k++) {
+    name[0] = (char)('a' + k);
+    cr_assert(H5Lcreate_soft("B", f, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+  }
+  cr_assert(H5Fclose(f) >= 0);
+  for (int k = 0; k < TIMES; k++) list(file);
+  expect_forks(1);
+}
+
 Test(io_cache, other_options_need_another_child) {
   list(blocks);
   o.memory_limit = 1 << 20;
