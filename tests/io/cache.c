@@ -48,6 +48,12 @@ static void list(const char *where) {
   sptrsm_file_listing_free(&listing);
 }
 
+/* Files with other options count as other files. */
+static void list_within(size_t memory_limit) {
+  o.memory_limit = memory_limit;
+  list(blocks);
+}
+
 static void kill_newest(void) {
   cr_assert_eq(kill(newest, SIGKILL), 0);
   cr_assert_eq(waitid(P_PID, (id_t)newest, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
@@ -159,6 +165,18 @@ Test(io_cache, a_child_that_was_killed_hides_no_other) {
   kill_newest();
   list(blocks);
   expect_forks(2);
+}
+
+Test(io_cache, eight_files_are_kept) {
+  for (size_t k = 1; k <= 9; k++) list_within(k << 20);
+  expect_forks(9);
+  for (size_t k = 2; k <= 9; k++) list_within(k << 20);
+  expect_forks(0);
+  list_within(1 << 20);
+  list_within(2 << 20);
+  expect_forks(2);
+  list_within(9 << 20);
+  expect_forks(0);
 }
 
 Test(io_cache, a_failure_is_not_kept) {

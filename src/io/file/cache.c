@@ -16,13 +16,23 @@ typedef struct kept {
 } kept;
 
 struct sptrsm_file_cache {
-  kept *first;
+  kept *first; /* the one that came last */
 };
+
+enum { KEPT = 8 }; /* at most; the header names it */
 
 static void close_kept(kept *k) {
   spti_io_child_end(&k->file);
   free(k->file.name);
   free(k);
+}
+
+static void close_from(kept **at) {
+  while (*at != NULL) {
+    kept *k = *at;
+    *at = k->next;
+    close_kept(k);
+  }
 }
 
 static bool is_asked_for(const spti_io_file *k, const spti_io_file *f) {
@@ -66,6 +76,9 @@ void spti_io_cache_give_back(spti_io_file *f) {
   f->child = NULL;
   f->id = -1;
   f->name = NULL;
+  kept **at = &f->cache->first;
+  for (int count = 0; *at != NULL && count < KEPT; count++) at = &(*at)->next;
+  close_from(at);
 }
 
 sptrsm_status sptrsm_file_cache_create(sptrsm_file_cache **out) {
@@ -76,11 +89,7 @@ sptrsm_status sptrsm_file_cache_create(sptrsm_file_cache **out) {
 }
 
 void sptrsm_file_cache_clear(sptrsm_file_cache *cache) {
-  while (cache != NULL && cache->first != NULL) {
-    kept *k = cache->first;
-    cache->first = k->next;
-    close_kept(k);
-  }
+  if (cache != NULL) close_from(&cache->first);
 }
 
 void sptrsm_file_cache_destroy(sptrsm_file_cache *cache) {
