@@ -24,9 +24,10 @@ extern "C" {
 
 #define SPTRSM_AS_STORED (-1) /* for the enum-valued fields below that are int */
 
-/* Files that stay open between calls, each with its child: opening one takes some milliseconds. A call that fails leaves none there, and
- * a file that has changed since is opened anew. HDF5 lets nobody write to a file that is open. For one thread at a time, and for the
- * process that created it; to be destroyed after the readers that were opened with it. */
+/* Files that stay open between calls, each with its child: opening one takes some milliseconds. At most 8 stay; the one that was used
+ * least recently is closed first. A file that has changed since is opened anew, and a call that fails closes the file that it had open. As
+ * long as a file is open, programs that write by HDF5 can't open it, where HDF5 locks files. A cache is for one thread at a time. A process
+ * that is forked later may use it, too, and opens its files itself. It is to be destroyed after the readers that were opened with it. */
 typedef struct sptrsm_file_cache sptrsm_file_cache;
 
 typedef struct {

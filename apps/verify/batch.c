@@ -168,6 +168,7 @@ int verify_batch(const settings *s) {
   int code = batch_load(&b.in, &s->problem, &s->batch);
   if (code == CLI_OK) code = load_solution(&b);
   if (code == CLI_OK) code = load_truth(&b);
+  sptrsm_file_cache_clear(s->problem.io.cache);
   for (int64_t i = 0; code == CLI_OK && i < b.in.factors->count; i++)
     if (b.in.mask == NULL || b.in.mask[i]) code = judge_item(&b, i);
   if (code == CLI_OK) code = report(&b);

@@ -185,6 +185,7 @@ static int verify(verdict *v, const settings *s) {
   int code = problem_load(&v->problem, &s->problem);
   if (code == CLI_OK) code = load_solution(v, s);
   if (code == CLI_OK) code = compare_with_truth(v);
+  sptrsm_file_cache_clear(s->problem.io.cache);
   if (code != CLI_OK) return code;
   if (!residual_compute(&v->residual, &v->problem.S, v->problem.alpha, &v->problem.B->block, &v->X->block))
     return cli_no_memory("the residuals");

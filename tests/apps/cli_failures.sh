@@ -330,6 +330,31 @@ test_failures_signals() {
   end_failures
 }
 
+# children_at CALL K COMMAND...: stops the program before its K-th call; $children is the number of the processes that read then
+children_at() {
+  local call=$1 k=$2
+  shift 2
+  background env LD_PRELOAD="$fail_once" FAIL_CALL=$call FAIL_ERRNO=SIGSTOP FAIL_AT=$k "$@"
+  check; until_true grep -q '^State:[[:space:]]*T' /proc/$pid/status || fail "it ended before $call number $k"
+  children=$(wc -w </proc/$pid/task/$pid/children)
+  kill -CONT $pid
+  ended
+  code 0
+}
+# reads_first COMMAND...: a program that reads three files has three processes for that, and none at its last allocation, that of a result
+reads_first() {
+  local low=0 high=1 k
+  while fails_at $high malloc program "" "$@"; do low=$high high=$((2 * high)); done
+  while [ $((high - low)) -gt 1 ]; do
+    k=$(((low + high) / 2))
+    if fails_at $k malloc program "" "$@"; then low=$k; else high=$k; fi
+  done
+  children_at fork 3 "$@"
+  equals "$children" 2
+  children_at malloc $low "$@"
+  equals "$children" 0
+}
+
 # Reading fails: an I/O error, or the file counts as one that can't be read.
 test_failures_reads() {
   local call
@@ -339,10 +364,18 @@ test_failures_reads() {
     sweep $call program 7 "3 5" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
     sweep $call program 7 "3 5" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
   done
-  # Each file is opened once, by one process.
+  # Each file is opened once, by one process: each fork fails once, whatever the step of the others is.
   local before=${all_points:-0}
-  sweep fork program 1 5 "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force
-  sweep fork program 1 5 "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
-  [ $((all_points - before)) -le 5 ] || fail "$((all_points - before)) processes have read 5 files"
+  FAILURES_FIRST=1 FAILURES_STEP=1 sweep fork program 1 5 "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force
+  check; [ $((all_points - before)) = 2 ] || fail "$((all_points - before)) processes have read 2 files"
+  before=$all_points
+  FAILURES_FIRST=1 FAILURES_STEP=1 sweep fork program 1 5 "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
+  check; [ $((all_points - before)) = 3 ] || fail "$((all_points - before)) processes have read 3 files"
+  reads_first sptrsm-verify a.h5 a_rhs.h5 a_x.h5
+  run sptrsm-gen -q random 9 --count 2 -o b.h5
+  code 0
+  run sptrsm-solve -q b.h5 b_rhs.h5 -o b_x.h5
+  code 0
+  reads_first sptrsm-verify b.h5 b_rhs.h5 b_x.h5
   end_failures
 }

@@ -2,7 +2,8 @@
  *
  * A file in the cache belongs to the cache alone; while a load uses it, it belongs to that load and is not in the cache. So no two loads
  * share a child, and a file that two loads have open at a time is opened twice. The child has copies of the options with which the file
- * was opened, so a load with others opens it anew, as does one that finds another file of that name, or a change in it.
+ * was opened, so a load with others opens it anew, as does one that finds another file of that name, or a change in it. A program may set
+ * the time of a modification (st_mtim) back, but not that of a change (st_ctim).
  */
 #include "io/file/child.h"
 
@@ -15,8 +16,10 @@ typedef struct kept {
 } kept;
 
 struct sptrsm_file_cache {
-  kept *first;
+  kept *first; /* the one that came last */
 };
+
+enum { KEPT = 8 }; /* at most; the header names it */
 
 static void close_kept(kept *k) {
   spti_io_child_end(&k->file);
@@ -24,30 +27,42 @@ static void close_kept(kept *k) {
   free(k);
 }
 
+static void close_from(kept **at) {
+  while (*at != NULL) {
+    kept *k = *at;
+    *at = k->next;
+    close_kept(k);
+  }
+}
+
 static bool is_asked_for(const spti_io_file *k, const spti_io_file *f) {
   return strcmp(k->name, f->name) == 0 && k->memory_limit == f->memory_limit && k->allow_external == f->allow_external;
 }
 
+static bool is_same_time(const struct timespec *a, const struct timespec *b) { return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec; }
+
 static bool is_unchanged(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && is_same_time(&a->st_mtim, &b->st_mtim) &&
+         is_same_time(&a->st_ctim, &b->st_ctim);
 }
 
 bool spti_io_cache_take(spti_io_file *f) {
-  for (kept **at = f->cache != NULL ? &f->cache->first : NULL; at != NULL && *at != NULL; at = &(*at)->next) {
+  kept **at = f->cache != NULL ? &f->cache->first : NULL;
+  while (f->child == NULL && at != NULL && *at != NULL) {
     kept *k = *at;
-    if (!is_asked_for(&k->file, f)) continue;
+    if (!is_asked_for(&k->file, f)) {
+      at = &k->next;
+      continue;
+    }
     *at = k->next;
-    const bool usable = is_unchanged(&k->file.seen, &f->seen) && spti_io_child_idle(&k->file);
-    if (usable) {
+    if (is_unchanged(&k->file.seen, &f->seen) && spti_io_child_idle(&k->file)) {
       f->child = k->file.child;
       f->id = k->file.id;
       k->file.child = NULL;
     }
     close_kept(k);
-    return usable;
   }
-  return false;
+  return f->child != NULL;
 }
 
 void spti_io_cache_give_back(spti_io_file *f) {
@@ -61,6 +76,9 @@ void spti_io_cache_give_back(spti_io_file *f) {
   f->child = NULL;
   f->id = -1;
   f->name = NULL;
+  kept **at = &f->cache->first;
+  for (int count = 0; *at != NULL && count < KEPT; count++) at = &(*at)->next;
+  close_from(at);
 }
 
 sptrsm_status sptrsm_file_cache_create(sptrsm_file_cache **out) {
@@ -71,11 +89,7 @@ sptrsm_status sptrsm_file_cache_create(sptrsm_file_cache **out) {
 }
 
 void sptrsm_file_cache_clear(sptrsm_file_cache *cache) {
-  while (cache != NULL && cache->first != NULL) {
-    kept *k = cache->first;
-    cache->first = k->next;
-    close_kept(k);
-  }
+  if (cache != NULL) close_from(&cache->first);
 }
 
 void sptrsm_file_cache_destroy(sptrsm_file_cache *cache) {

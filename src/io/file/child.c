@@ -269,10 +269,9 @@ static sptrsm_status give_up(spti_io_child *child, outcome o, double most, const
   return child->dead;
 }
 
-/* To the fork of a process its children seem to have ended. */
 bool spti_io_child_idle(const spti_io_file *f) {
   const spti_io_child *child = f->child;
-  return child != NULL && child->dead == SPTRSM_OK && child->pending == 0 && !has_ended(child);
+  return child != NULL && child->owner == getpid() && child->dead == SPTRSM_OK && child->pending == 0 && !has_ended(child);
 }
 
 /* ---- calls ---- */

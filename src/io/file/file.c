@@ -132,17 +132,14 @@ sptrsm_status spti_io_file_open(spti_io_file *f, const char *where, const sptrsm
   if (status == SPTRSM_OK) f->matrix_market = is_matrix_market(f->name);
   if (status == SPTRSM_OK && !f->matrix_market && !spti_io_cache_take(f))
     status = spti_io_settle(o->in_process ? open_here(f) : open_in_child(f), f->name);
-  if (status != SPTRSM_OK) {
-    f->cache = NULL;
-    spti_io_file_close(f);
-  }
+  if (status != SPTRSM_OK) spti_io_file_close(f, status);
   return status;
 }
 
-void spti_io_file_close(spti_io_file *f) {
+void spti_io_file_close(spti_io_file *f, sptrsm_status status) {
   if (f->id >= 0 && f->child == NULL) H5Fclose(f->id);
   if (f->lapl >= 0) H5Pclose(f->lapl);
-  spti_io_cache_give_back(f);
+  if (status == SPTRSM_OK) spti_io_cache_give_back(f);
   spti_io_child_end(f);
   free(f->name);
   free(f->path);
@@ -166,8 +163,7 @@ sptrsm_status spti_io_file_end(spti_io_file *f, sptrsm_status status) {
   if (status == SPTRSM_ERR_STRUCTURE && f->lookup_failed) status = all_looked_up(f);
   if (status == SPTRSM_OK) status = spti_io_file_found(f);
   status = spti_io_settle(status, f->name);
-  if (status != SPTRSM_OK) f->cache = NULL;
-  spti_io_file_close(f);
+  spti_io_file_close(f, status);
   return status;
 }
 

@@ -62,7 +62,7 @@ typedef struct {
   bool positions;     /* values are not read with a pattern: each entry holds its place in the values array, from 1 on (read/batch.c) */
   bool lacked_before; /* memory was missing before, in the load that this one is a part of */
   struct stat seen;   /* the file, before it was opened */
-  sptrsm_file_cache *cache;  /* where the file stays when it is closed; NULL: nowhere. A use that failed sets it to NULL */
+  sptrsm_file_cache *cache;  /* where the file stays when it is closed; NULL: nowhere */
   spti_io_report old_report; /* the caller's, given back on close; not taken where the file has a child */
 } spti_io_file;
 
@@ -73,9 +73,9 @@ typedef struct { /* an open group or dataset */
   spti_io_file *file;
 } spti_io_object;
 
-/* The options' cache may have the file, and spti_io_file_close() may leave it there. */
+/* The options' cache may have the file. spti_io_file_close() leaves it there if the status, that of what was done with it, is OK. */
 sptrsm_status spti_io_file_open(spti_io_file *, const char *where, const sptrsm_io_options *);
-void spti_io_file_close(spti_io_file *);
+void spti_io_file_close(spti_io_file *, sptrsm_status);
 sptrsm_status spti_io_file_found(const spti_io_file *); /* an error if HDF5 could not say of a name whether it exists */
 /* Ends a load: closes the file. A status of OK becomes that of spti_io_file_found, and then that of spti_io_settle. */
 sptrsm_status spti_io_file_end(spti_io_file *, sptrsm_status);

@@ -220,27 +220,34 @@ static sptrsm_status walk(walker *w) {
   return status;
 }
 
-static sptrsm_status walk_job(spti_io_call *c, spti_io_file *f) {
-  walker *w;
-  SPTI_IO_TRY(spti_io_allocate(&w, f->name, sizeof *w));
-  *w = (walker){.file = f};
-  c->state = w; /* as long as the child */
-  sptrsm_status status = walk(w);
-  c->count = w->list.count;
-  return status;
-}
-
 typedef struct { /* an entry in the window, followed by its path and its rule */
   int kind;      /* in `kinds` */
   int64_t rows, cols, nnz;
   char type[16];
 } sent_entry;
 
-/* Puts entries from number c->count on into the window, until the next one does not fit. */
+static void end_walk(walker *w) {
+  walker_free(w);
+  free(w);
+}
+
+/* Walks in the first call, and keeps the list for the next ones. */
+static sptrsm_status start_walk(spti_io_call *c, spti_io_file *f) {
+  walker *w;
+  SPTI_IO_TRY(spti_io_allocate(&w, f->name, sizeof *w));
+  *w = (walker){.file = f};
+  sptrsm_status status = walk(w);
+  if (status == SPTRSM_OK) c->state = w;
+  else end_walk(w);
+  return status;
+}
+
+/* Puts entries from number c->count on into the window, until the next one does not fit. The list is freed with the last one. */
 static sptrsm_status entries_job(spti_io_call *c, spti_io_file *f) {
-  const walker *w = c->state;
-  (void)f;
-  for (int64_t k = c->count; k < w->list.count; k++) {
+  if (c->state == NULL) SPTI_IO_TRY(start_walk(c, f));
+  walker *w = c->state;
+  int64_t k = c->count;
+  for (; k < w->list.count; k++) {
     const sptrsm_file_entry *e = &w->list.entries[k];
     sent_entry sent = {.rows = e->rows, .cols = e->cols, .nnz = e->nnz};
     size_t path = strlen(e->path) + 1, rule = strlen(e->rule) + 1;
@@ -252,6 +259,8 @@ static sptrsm_status entries_job(spti_io_call *c, spti_io_file *f) {
     memcpy(c->window + c->used + sizeof sent + path, e->rule, rule);
     c->used += sizeof sent + path + rule;
   }
+  c->count = w->list.count;
+  if (k == w->list.count) end_walk(w);
   return SPTRSM_OK;
 }
 
@@ -296,16 +305,16 @@ static sptrsm_status take_entries(walker *w, const spti_io_call *c) {
 
 static sptrsm_status walk_in_child(walker *w) {
   spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = -1, .file = w->file}, NULL);
-  c->job = walk_job;
-  SPTI_IO_TRY(spti_io_call_run(c, w->file));
-  int64_t count = c->count;
-  while (w->list.count < count) {
-    c->job = entries_job;
+  int64_t count;
+  c->job = entries_job;
+  c->state = NULL;
+  do {
     c->count = w->list.count;
     c->used = 0;
     SPTI_IO_TRY(spti_io_call_run(c, w->file));
-    SPTI_IO_TRY(take_entries(w, c));
-  }
+    count = c->count;
+    if (w->list.count < count) SPTI_IO_TRY(take_entries(w, c));
+  } while (w->list.count < count);
   return SPTRSM_OK;
 }
 

@@ -11,6 +11,7 @@ struct sptrsm_file_reader {
   spti_io_strip strip;         /* of a block in chunks */
   off_t size;                  /* of the file that holds the numbers, when it was opened */
   size_t bytes;                /* memory that reading takes, HDF5's included */
+  sptrsm_status status;        /* of the last call that failed, or OK */
 };
 
 /* HDF5 returns zeros for data beyond the end of a file, so a file that was truncated meanwhile must be recognised by its size. */
@@ -45,9 +46,9 @@ sptrsm_status sptrsm_file_reader_open(sptrsm_file_reader **out, const char *wher
     free(r);
     return status;
   }
-  status = spti_io_settle(open_reader(r, where, n, o), where);
+  r->status = status = spti_io_settle(open_reader(r, where, n, o), where);
   if (status == SPTRSM_OK) *out = r;
-  else r->file.cache = NULL, sptrsm_file_reader_close(r);
+  else sptrsm_file_reader_close(r);
   return status;
 }
 
@@ -84,7 +85,7 @@ sptrsm_status sptrsm_file_reader_read(sptrsm_file_reader *r, int64_t first, cons
   sptrsm_status status = spti_io_settle(spti_io_strip_read(&r->strip, &r->source, begin, to->nrhs, to->data), r->X->where);
   if (here) spti_io_unlock_hdf5(&report);
   if (status == SPTRSM_OK && !r->source.direct) status = check_size(r);
-  if (status != SPTRSM_OK) r->file.cache = NULL;
+  if (status != SPTRSM_OK) r->status = status;
   return status;
 }
 
@@ -92,7 +93,7 @@ void sptrsm_file_reader_close(sptrsm_file_reader *r) {
   if (r == NULL) return;
   spti_io_strip_free(&r->strip);
   spti_io_block_close(&r->source);
-  spti_io_file_close(&r->file);
+  spti_io_file_close(&r->file, r->status);
   sptrsm_file_block_free(r->X);
   free(r);
 }
