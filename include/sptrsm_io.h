@@ -27,7 +27,8 @@ extern "C" {
 /* Files that stay open between calls, each with its child: opening one takes some milliseconds. At most 8 stay; the one that was used
  * least recently is closed first. A file that has changed since is opened anew, and a call that fails closes the file that it had open. As
  * long as a file is open, programs that write by HDF5 can't open it, where HDF5 locks files. A cache is for one thread at a time. A process
- * that is forked later may use it, too, and opens its files itself. It is to be destroyed after the readers that were opened with it. */
+ * that is forked later may use it, too, and opens its files itself. A call with another memory_limit or allow_external opens the file once
+ * more. Close all readers that were opened with a cache before you destroy it. */
 typedef struct sptrsm_file_cache sptrsm_file_cache;
 
 typedef struct {
@@ -44,7 +45,7 @@ typedef struct {
   int in_process;             /* call HDF5 here, where forks are forbidden: by one thread at a time, and a damaged file may crash it */
   int reserved;               /* zero */
   int map;                    /* of a matrix or a factor set: use entries where they lie in the file, see sptrsm_file_matrix.mapped */
-  sptrsm_file_cache *cache;   /* take the file from here if it is there, and leave it there; NULL: open and close it; not with in_process */
+  sptrsm_file_cache *cache;   /* take the file from here, or open it, and leave it here; NULL: open and close it; ignored with in_process */
 } sptrsm_io_options;
 SPTRSM_API void sptrsm_io_options_init_sized(sptrsm_io_options *, size_t size);
 static inline void sptrsm_io_options_init(sptrsm_io_options *out) { sptrsm_io_options_init_sized(out, sizeof *out); }

@@ -341,7 +341,8 @@ children_at() {
   ended
   code 0
 }
-# reads_first COMMAND...: a program that reads three files has three processes for that, and none at its last allocation, that of a result
+# reads_first COMMAND...: COMMAND reads three files: before its third fork it has two child processes, and at its last allocation, which is
+# for a result, it has none.
 reads_first() {
   local low=0 high=1 k
   while fails_at $high malloc program "" "$@"; do low=$high high=$((2 * high)); done
@@ -364,7 +365,7 @@ test_failures_reads() {
     sweep $call program 7 "3 5" "x.h5 r.json" sptrsm-solve -q a.h5 a_rhs.h5 -o x.h5 --force --verify --stream=1 --json r.json
     sweep $call program 7 "3 5" "" sptrsm-verify --json a.h5 a_rhs.h5 a_x.h5
   done
-  # Each file is opened once, by one process: each fork fails once, whatever the step of the others is.
+  # Each file is opened by one process. Here every fork fails once, also if FAILURES_STEP makes the other tests skip calls.
   local before=${all_points:-0}
   FAILURES_FIRST=1 FAILURES_STEP=1 sweep fork program 1 5 "x.h5" sptrsm-solve a.h5 a_rhs.h5 -o x.h5 --force
   check; [ $((all_points - before)) = 2 ] || fail "$((all_points - before)) processes have read 2 files"

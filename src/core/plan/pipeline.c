@@ -51,10 +51,11 @@ enum { STAGING_SHARE = 16, STAGING_LEAST = 8 };
 #ifndef SPTI_STAGING_VALUES
 #define SPTI_STAGING_VALUES ((int64_t)1 << 19) /* at least: smaller parts are copied slowly */
 #endif
-enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns of a slab that is not shared, unless each thread has one */ };
+enum { NARROW = 16, NARROW_BYTES = 32 << 20, SHARE_LEAST = 4 /* columns of a slab that threads don't share, see slab_width */ };
 
-/* A slab for each thread. Where the number of right-hand sides is known and there are fewer threads than that, no more than one for every
- * SHARE_LEAST of them; where memory is limited, no more than one for every 8. */
+/* A slab for each thread, but if the number of columns is known, no more slabs than are needed: one for every 8 columns if memory is
+ * limited; else one for each column if there are at most as many columns as threads, or fewer than SHARE_LEAST; else one for every
+ * SHARE_LEAST columns. */
 static int slab_count(const sptrsm_context *context, const sptrsm_options *options) {
   if (context->place == SPTRSM_CUDA) return 1;
   const int threads = spti_team_threads(context->team);
@@ -156,8 +157,8 @@ static bool wants_wide_slabs(const spti_pipeline *pipe) {
 }
 
 /* Columns of a slab: those of the panel, or fewer, a multiple of 8, so that all threads have the same number of slabs. Where there are
- * fewer than 8 columns for each thread and threads don't share a slab, it is a multiple of SHARE_LEAST; or one column for each thread, if
- * there are no more columns than threads, and two and one of three columns, unless wide slabs are wanted. */
+ * fewer than 8 columns for each thread and threads don't share a slab, it is a multiple of SHARE_LEAST. Unless wide slabs are wanted, it
+ * is one column if there are no more columns than threads; and of three columns two threads take two and one. */
 static int32_t slab_width(const spti_pipeline *pipe, int32_t most, int64_t nrhs, int threads, bool shares) {
   const bool few = nrhs < (int64_t)8 * threads && !shares;
   const int64_t rounds = (nrhs - 1) / ((int64_t)most * threads) + 1, least = (nrhs - 1) / (rounds * threads) + 1;

@@ -229,7 +229,8 @@ Test(schedule, few_slabs_are_shared) {
   close_system(&o);
 }
 
-/* Into how many slabs a solve with a workspace for `hint` columns, 0: unknown, divides them; `alone`: what one thread makes of B. */
+/* The number of slabs into which a solve divides the columns of B, with a workspace for `hint` columns (0: unknown). `alone`: X as one
+ * thread computes it. */
 static int slabs_of(const sptrsm_matrix *matrix, const char *method, int threads, int64_t hint, size_t limit, const test_block *B,
                     const test_block *alone) {
   sptrsm_plan *plan;
@@ -253,7 +254,8 @@ static int slabs_of(const sptrsm_matrix *matrix, const char *method, int threads
   return slabs;
 }
 
-/* Each thread has a column where they are as many, but with `block`, which reads its factor for each slab, and where memory is limited. */
+/* If there are at least as many threads as columns, each column has a thread of its own; not with `block`, which reads its factor once a
+ * slab, and not where memory is limited. */
 Test(schedule, few_columns_have_a_thread_each) {
   static const struct {
     int columns, threads, slabs, slabs_of_block, slabs_in_limited_memory;

@@ -286,12 +286,13 @@ Test(choose, chained_lines) {
   cr_assert_float_eq(share, (6 + 15) / 29.0, 1e-12, "%g", share);
 }
 
-/* Lines of a wide band are chained, also where their lengths differ a little; those of a narrow band or with gaps are not. */
+/* Lines of a wide band are chained, also where their lengths differ a little or a gap is more than 40 places from the diagonal. Those of
+ * a narrow band, or with a gap nearer to the diagonal, are not. */
 Test(choose, bands_are_chained) {
   enum { N = ORDER_MOST };
   static bool has[N][N];
   static const struct {
-    int band, gap, jump; /* entries of a row before its diagonal, the place of one that is missing, what every other row has less */
+    int band, gap, jump; /* entries of a row before its diagonal, the place of a missing one, how many fewer every other row has */
     bool chained;
   } known[] = {{40, 0, 0, true},  {80, 0, 0, true},   {60, 0, 2, true}, {60, 50, 0, true},
                {39, 0, 0, false}, {80, 20, 0, false}, {60, 0, 6, true}, {60, 1, 0, false}};

@@ -49,7 +49,7 @@ static bool is_column(const test_block *one, const test_block *many, int64_t col
   return same;
 }
 
-/* The kernel for one right-hand side is compiled for itself: forward and backward, with and without a diagonal. */
+/* The kernel for one right-hand side is compiled separately: forward and backward, with and without a diagonal. */
 Test(levelset_parts, one_column_has_the_bits_that_it_has_in_a_block) {
   for (int kind = 0; kind < 16; kind++) {
     const sptrsm_dtype dtype = (sptrsm_dtype)(kind / 4);

@@ -141,8 +141,8 @@ static inline void AT_WIDTH(load_)(FACTOR *re, FACTOR *im, const T *val) {
 
 #if !SPTI_IS_COMPLEX && !OF_ITEMS
 
-/* Subtracts from `sum` the products of `count` entries, the first at a and j; step: 1 or -1, to the next one. With one or two vectors in
- * a row four products are formed before the sum takes them one by one. */
+/* Subtracts from `sum` the products of `count` entries, the first at a and j; step: 1 or -1, to the next one. Where the
+ * columns of a row fill one or two vectors, four products are formed before the sum takes them one by one. */
 static inline __attribute__((always_inline)) void AT_WIDTH(subtract_)(VECTOR *sum, const T *a, const int32_t *j, int64_t count, const T *w,
                                                                       int64_t ld, int64_t step) {
   for (; COUNT <= 2 && count >= 4; count -= 4, a += 4 * step, j += 4 * step) {
@@ -175,7 +175,8 @@ static inline __attribute__((always_inline)) void AT_WIDTH(rows_in_)(const spti_
   }
 }
 
-/* Rows are short and few columns hide little, so instructions count: ld is a constant where the columns fill the panel. */
+/* With few columns the instructions for indices and addresses are a large part of the time. So where a row has exactly WIDTH columns, ld is
+ * a constant. */
 static inline __attribute__((always_inline)) void AT_WIDTH(rows_by_)(const spti_view *v, const int32_t *rows, int32_t begin, int32_t end,
                                                                      T *w, int64_t ld, int64_t step) {
   if (ld != WIDTH) AT_WIDTH(rows_in_)(v, rows, begin, end, w, ld, step);
