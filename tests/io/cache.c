@@ -103,6 +103,21 @@ Test(io_cache, a_file_is_opened_once) {
   expect_forks(1);
 }
 
+/* A list begins at the path that it is asked for, whatever path the file was opened with. */
+Test(io_cache, each_list_has_its_own_path) {
+  static const char *const paths[] = {"/scipy/L", "/scipy/U", "/scipy/L", "/julia/Rs"};
+  for (size_t k = 0; k < sizeof paths / sizeof paths[0]; k++) {
+    char where[4096];
+    sptrsm_file_listing listing;
+    snprintf(where, sizeof where, "%s:%s", sets, paths[k]);
+    OK(sptrsm_file_list(&listing, where, &o));
+    cr_assert_eq(listing.count, 1);
+    cr_assert_str_eq(listing.entries[0].path, paths[k]);
+    sptrsm_file_listing_free(&listing);
+  }
+  expect_forks(1);
+}
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { TIMES = 4 }; /* there a child has no limit of memory */
 #else

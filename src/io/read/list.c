@@ -212,9 +212,10 @@ sptrsm_status spti_io_name_candidates(char out[400], const spti_io_object *group
 
 /* ---- the list from the child ---- */
 
-static sptrsm_status walk(walker *w) {
+/* path: where to begin. The child's copy of the file has the path with which the file was opened, which may have been another. */
+static sptrsm_status walk(walker *w, const char *path) {
   spti_io_object root;
-  SPTI_IO_TRY(spti_io_object_open_path(&root, w->file, w->file->path));
+  SPTI_IO_TRY(spti_io_object_open_path(&root, w->file, path));
   sptrsm_status status = visit(w, &root, 0);
   spti_io_object_close(&root);
   return status;
@@ -236,7 +237,7 @@ static sptrsm_status start_walk(spti_io_call *c, spti_io_file *f) {
   walker *w;
   SPTI_IO_TRY(spti_io_allocate(&w, f->name, sizeof *w));
   *w = (walker){.file = f};
-  sptrsm_status status = walk(w);
+  sptrsm_status status = walk(w, c->name);
   if (status == SPTRSM_OK) c->state = w;
   else end_walk(w);
   return status;
@@ -304,7 +305,7 @@ static sptrsm_status take_entries(walker *w, const spti_io_call *c) {
 }
 
 static sptrsm_status walk_in_child(walker *w) {
-  spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = -1, .file = w->file}, NULL);
+  spti_io_call *c = spti_io_call_object(&(spti_io_object){.id = -1, .file = w->file}, w->file->path);
   int64_t count;
   c->job = entries_job;
   c->state = NULL;
@@ -330,7 +331,7 @@ static sptrsm_status give_list(sptrsm_file_listing *out, walker *w, sptrsm_statu
 
 sptrsm_status spti_io_list(sptrsm_file_listing *out, spti_io_file *f) {
   walker w = {.file = f};
-  return give_list(out, &w, f->child != NULL ? walk_in_child(&w) : walk(&w));
+  return give_list(out, &w, f->child != NULL ? walk_in_child(&w) : walk(&w, f->path));
 }
 
 static sptrsm_status list_market(sptrsm_file_listing *out, spti_io_file *f, const sptrsm_io_options *o) {
