@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #include "core/base/clock.h"
@@ -18,13 +19,15 @@
 #include "core/context/context.h"
 #include "core/context/cpus.h"
 
-enum { PAUSES = 64 };               /* rounds of waiting in which a thread keeps its core */
-enum { YIELDS = 1024 };             /* rounds in which others get it; after these the thread sleeps */
-enum { NAP_NS = 50000 };            /* for so long a round */
-enum { IDLE_S = 2 };                /* a helper that slept for so long ends */
+enum { PAUSES = 64 };    /* rounds of waiting in which a thread keeps its core */
+enum { YIELDS = 1024 };  /* rounds in which others get it; after these the thread sleeps */
+enum { NAP_NS = 50000 }; /* for so long a round */
+enum { IDLE_S = 2 };     /* a helper that slept for so long ends */
+enum { GROUPS_MAX = 32 };
 static const double WATCH_S = 1e-4; /* before a thread sleeps */
 static const double REST = 20;      /* times the time lost by waiting: so waiting takes at most a twentieth of all time */
 static const double LOST_S = 1e-2;  /* more than this is not taken for lost: the process was stopped */
+static const double SAVED_S = 2e-4; /* of the time that helpers have saved, so much makes up for time lost later */
 
 typedef struct {
   spti_team *team;
@@ -38,6 +41,7 @@ struct spti_team {
   atomic_int process;  /* process_number of the helpers' process; BEING_RENEWED while a forked process forgets them */
   atomic_bool in_use;
   _Atomic double rest_until;
+  double saved; /* at most SAVED_S; of a team that is taken */
 
   /* The job. Written before seats are offered, unchanged until all helpers have left. */
   spti_task *task;
@@ -57,6 +61,8 @@ struct spti_team {
   atomic_int helpers; /* those that have not ended */
   int places;         /* in the array; a place is used again when its helper has ended */
   bool refused;       /* the system gave no more threads */
+  spti_team *groups;  /* [GROUPS_MAX]; NULL: it is a group itself, and its helpers are threads in a job of the team that it belongs to */
+  atomic_bool open;   /* group: its caller may still have jobs for it */
   helper helper[];
 };
 
@@ -144,17 +150,22 @@ static bool sleep_until_work(helper *self) {
   return goes_on;
 }
 
+/* False: no seat is free. */
+static bool take_part(spti_team *team) {
+  const int member = join(team);
+  if (member == 0) return false;
+  fesetenv(&team->modes);
+  claim_pieces(team, member);
+  leave(team);
+  return true;
+}
+
 static void *help(void *argument) {
   helper *self = argument;
   spti_team *team = self->team;
   do {
-    do {
-      const int member = join(team);
-      if (member == 0) continue;
-      fesetenv(&team->modes);
-      claim_pieces(team, member);
-      leave(team);
-    } while (watch(&team->seats, 1));
+    do take_part(team);
+    while (watch(&team->seats, 1));
   } while (sleep_until_work(self));
   atomic_store(&self->ended, true);
   atomic_fetch_sub(&team->helpers, 1);
@@ -202,6 +213,7 @@ static void begin_without_helpers(spti_team *team) {
   atomic_store(&team->helpers, 0);
   team->places = 0;
   team->refused = false;
+  for (int g = 0; team->groups && g < GROUPS_MAX; g++) begin_without_helpers(&team->groups[g]);
   atomic_store(&team->process, atomic_load(&process_number));
 }
 
@@ -220,8 +232,15 @@ sptrsm_status spti_team_create(spti_team **out) {
   spti_team *team;
   if (!watch_forks()) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "threads of a context: the system has no memory to watch for forks");
   SPTI_TRY(spti_host_alloc(&team, 1, sizeof *team + (SPTI_THREADS_MAX - 1) * sizeof *team->helper, "threads of a context"));
+  const sptrsm_status status = spti_host_alloc(&team->groups, GROUPS_MAX, sizeof *team->groups, "groups of threads");
+  if (status != SPTRSM_OK) {
+    spti_host_free(team);
+    return status;
+  }
+  memset(team->groups, 0, GROUPS_MAX * sizeof *team->groups);
   team->usable = team->threads = spti_cpus_usable();
   team->ending = false;
+  team->saved = 0;
   atomic_init(&team->rest_until, 0);
   begin_without_helpers(team);
   *out = team;
@@ -241,16 +260,18 @@ void spti_team_destroy(spti_team *team) {
     pthread_cond_destroy(&team->wake);
     pthread_cond_destroy(&team->done);
   }
+  spti_host_free(team->groups);
   spti_host_free(team);
 }
 
 void spti_team_set_threads(spti_team *team, int threads) {
   team->threads = threads > 0 ? threads : team->usable;
   team->refused = false;
+  team->saved = 0;
   atomic_store(&team->rest_until, 0);
 }
 
-int spti_team_threads(const spti_team *team) { return team->threads; }
+int spti_team_threads(const spti_team *team) { return team ? team->threads : 1; }
 
 int spti_team_ready(const spti_team *team) {
   return !team || team->threads == 1 || spti_seconds() < atomic_load(&team->rest_until) ? 1 : team->threads;
@@ -261,7 +282,7 @@ int spti_team_ready(const spti_team *team) {
 /* Returns how many helpers may join. */
 static int open_job(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
   const int useful = (int)(pieces < threads ? pieces : threads) - 1;
-  start_helpers(team, useful);
+  if (team->groups) start_helpers(team, useful);
   const int helpers = atomic_load(&team->helpers), seats = useful < helpers ? useful : helpers;
   team->task = task;
   team->argument = argument;
@@ -289,11 +310,7 @@ static void wait_for_helpers(spti_team *team, int joined) {
   pthread_mutex_unlock(&team->lock);
 }
 
-void spti_team_run(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
-  if (!team || threads <= 1 || pieces <= 1 || !take_team(team)) {
-    for (int64_t piece = 0; piece < pieces; piece++) task(argument, piece, 0);
-    return;
-  }
+static void run_taken(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
   const double called = spti_seconds();
   const int seats = open_job(team, threads, pieces, task, argument);
   const double begin = spti_seconds();
@@ -304,6 +321,74 @@ void spti_team_run(spti_team *team, int threads, int64_t pieces, spti_task *task
   wait_for_helpers(team, joined);
   /* The caller alone would have needed its own time for each piece. What goes beyond that, waking helpers included, is lost. */
   const double now = spti_seconds(), lost = now - called - (end - begin) * (double)pieces / (double)own;
-  if (lost > 0) atomic_store(&team->rest_until, now + REST * (lost < LOST_S ? lost : LOST_S));
+  team->saved -= lost < LOST_S ? lost : LOST_S;
+  if (team->saved < 0) atomic_store(&team->rest_until, now - REST * team->saved);
+  team->saved = team->saved < 0 ? 0 : team->saved < SAVED_S ? team->saved : SAVED_S;
   atomic_store(&team->in_use, false);
+}
+
+void spti_team_run(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
+  if (team && threads > 1 && pieces > 1 && take_team(team)) run_taken(team, threads, pieces, task, argument);
+  else
+    for (int64_t piece = 0; piece < pieces; piece++) task(argument, piece, 0);
+}
+
+/* ---- a job in groups ---- */
+
+typedef struct {
+  spti_team *team; /* NULL: none inside */
+  int groups;
+  int64_t pieces;
+  spti_group_task *task;
+  void *argument;
+  atomic_llong next; /* piece to be claimed */
+} grouped_job;
+
+static void do_piece(void *argument, int64_t piece, int member) {
+  const grouped_job *job = argument;
+  job->task(job->argument, piece, member, job->team);
+}
+
+/* Helps in the jobs of a group for as long as there may be any. */
+static void serve(spti_team *group) {
+  atomic_fetch_add(&group->helpers, 1);
+  for (int round = 0; atomic_load(&group->open); round++)
+    if (take_part(group)) round = 0;
+    else spti_team_pause(round);
+  atomic_fetch_sub(&group->helpers, 1);
+}
+
+/* The first threads that come have a group each and do the pieces, those after them serve. */
+static void join_group(void *argument, int64_t place, int member) {
+  grouped_job *job = argument;
+  const int own = (int)(place % job->groups);
+  spti_team *group = &job->team->groups[own];
+  (void)member;
+  if (place >= job->groups) {
+    serve(group);
+    return;
+  }
+  for (int64_t piece; (piece = atomic_fetch_add(&job->next, 1)) < job->pieces;) job->task(job->argument, piece, own, group);
+  atomic_store(&group->open, false);
+}
+
+void spti_team_run_groups(spti_team *team, int threads, int groups, int64_t pieces, spti_group_task *task, void *argument) {
+  grouped_job job = {.team = groups < threads ? team : NULL, .pieces = pieces, .task = task, .argument = argument};
+  atomic_init(&job.next, 0);
+  job.groups = groups < pieces ? groups : (int)pieces;
+  if (job.groups > GROUPS_MAX) job.groups = GROUPS_MAX;
+  if (!job.team) {
+    spti_team_run(team, threads, pieces, do_piece, &job);
+  } else if (job.groups <= 1) {
+    spti_team_run(NULL, 1, pieces, do_piece, &job);
+  } else if (take_team(team)) {
+    for (int g = 0; g < job.groups; g++) {
+      team->groups[g].threads = (threads - 1 - g) / job.groups + 1;
+      atomic_store(&team->groups[g].open, true);
+    }
+    run_taken(team, threads, threads, join_group, &job);
+  } else {
+    job.team = NULL;
+    spti_team_run(NULL, 1, pieces, do_piece, &job);
+  }
 }

@@ -15,7 +15,7 @@ typedef void spti_task(void *argument, int64_t piece, int member);
 sptrsm_status spti_team_create(spti_team **out);      /* starts no thread */
 void spti_team_destroy(spti_team *);                  /* NULL is accepted */
 void spti_team_set_threads(spti_team *, int threads); /* the caller included; 0: as many as spti_cpus_usable found when it was created */
-int spti_team_threads(const spti_team *);
+int spti_team_threads(const spti_team *);             /* 1 without a team */
 
 /* How many threads a job should be cut for now: 1 without a team, or while the team rests because helpers kept a caller waiting, which they
  * do on a machine that has other work for its cores. */
@@ -25,6 +25,12 @@ int spti_team_ready(const spti_team *);
  * at most spti_team_threads; returns when all are done. What the pieces wrote is then visible to the caller. Helpers take over the caller's
  * floating-point modes. team NULL: the caller alone. */
 void spti_team_run(spti_team *, int threads, int64_t pieces, spti_task *, void *argument);
+
+/* As spti_team_run, but up to `groups` threads do pieces at the same time, and the others are divided among these: task(argument, piece,
+ * member, inside) gets the team of its group, for jobs within the piece, and a member below `groups`. With one group the caller does all
+ * pieces, and the team itself is inside. With as many groups as threads, and where the team is in use, `inside` is NULL. */
+typedef void spti_group_task(void *argument, int64_t piece, int member, spti_team *inside);
+void spti_team_run_groups(spti_team *, int threads, int groups, int64_t pieces, spti_group_task *, void *argument);
 
 /* One round of waiting for another thread, number `round` = 0, 1, ...: at first a pause of the processor, then others get the core, and
  * after a thousand rounds the thread sleeps for a moment. */

@@ -291,10 +291,18 @@ void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *s, i
   *end = unit_at(s->cost, first, last, base + work * (part + 1) / parts);
 }
 
-int spti_schedule_threads(const spti_schedule *s, const spti_team *team) {
-  const int ready = s->team > 1 ? spti_team_ready(team) : 1, threads = ready < s->team ? ready : s->team;
+/* Of `ready` threads, those that share a panel. */
+static int sharers(const spti_schedule *s, int ready) {
+  const int threads = ready < s->team ? ready : s->team;
   return threads < s->least ? 1 : threads;
 }
+
+double spti_schedule_time(const spti_schedule *s, int threads) {
+  const int used = sharers(s, threads);
+  return used > 1 ? (double)time_with(s, used) / (double)time_with(s, 1) : 1;
+}
+
+int spti_schedule_threads(const spti_schedule *s, const spti_team *team) { return sharers(s, spti_team_threads(team)); }
 
 /* Piece p is part p % parts of step p / parts. */
 typedef struct {

@@ -38,7 +38,10 @@ void spti_schedule_carry(spti_schedule *, spti_blob *, int32_t rows);
 /* Part `part` of the `parts` into which a step is cut, with about equal costs: units [begin, end). */
 void spti_schedule_share(int32_t *begin, int32_t *end, const spti_schedule *, int32_t step, int part, int parts);
 
-/* How many threads of the team are to share a panel now; 1: the caller solves it alone. */
+/* The time that `threads` need together, by the model, over the time of one. */
+double spti_schedule_time(const spti_schedule *, int threads);
+
+/* How many threads of the team share a panel; 1: the caller solves it alone. */
 int spti_schedule_threads(const spti_schedule *, const spti_team *);
 
 /* Calls solve(argument, step, begin, end) for the units [begin, end) of all parts of all steps, on up to `threads` threads. */

@@ -58,7 +58,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
 static void forget_analysis(sptrsm_plan *plan) {
   if (plan->state && plan->method->free) plan->method->free(plan);
   plan->state = NULL;
-  plan->team = 1;
+  plan->schedule = NULL;
 }
 
 /* ---- the choice of auto ---- */

@@ -85,7 +85,7 @@ typedef struct spti_method {
   unsigned flags;
 
   /* Analysis: reads plan->view, plan->options and plan->matrix; sets plan->state, and may set plan->levels and
-   * plan->team. UNSUPPORTED or MEMORY: `auto` then tries another method. */
+   * plan->schedule. UNSUPPORTED or MEMORY: `auto` then tries another method. */
   sptrsm_status (*analyse)(sptrsm_plan *plan);
   /* Called when plan->view has new values of the same pattern. NULL: the method keeps no copies of values. */
   sptrsm_status (*update_values)(sptrsm_plan *plan);

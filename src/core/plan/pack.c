@@ -17,7 +17,7 @@ enum {
   STREAMS = 8,               /* columns of a column-major block at once */
   AHEAD = 64,                /* rows by which blocks are prefetched: hardware follows neither rows that are ld apart nor many columns */
   STREAMED_LEAST = 32 << 20, /* bytes that the rows of a row-major X span, from which on they are written past the caches */
-  SHARED_LEAST = 1 << 19     /* elements of a panel from which on threads are worth their start */
+  SHARED_LEAST = 1 << 15     /* elements of a panel from which on threads are worth their start */
 };
 
 static inline int32_t tile_end(int32_t r0, int32_t n) { return n - r0 < TILE ? n : r0 + TILE; }
@@ -80,7 +80,7 @@ static void unpack_piece(void *argument, int64_t piece, int member) {
 }
 
 static void share_rows(pass *p, spti_task *task) {
-  const int threads = (int64_t)p->n * p->W->width >= SHARED_LEAST ? spti_team_ready(p->W->team) : 1;
+  const int threads = (int64_t)p->n * p->W->width >= SHARED_LEAST ? spti_team_threads(p->W->team) : 1;
   spti_team_run(p->W->team, threads, ((int64_t)p->n - 1) / TILE + 1, task, p);
 }
 

@@ -142,11 +142,25 @@ static sptrsm_status run_slab(const spti_pipeline *pipe, const spti_panel *W, co
 }
 
 /* How many threads can share one slab with profit: the most that any stage can use. */
-static int team(const spti_pipeline *pipe) {
+static int sharers_of(const spti_pipeline *pipe) {
   int most = 1;
-  for (int s = 0; s < pipe->stage_count; s++)
-    if (pipe->stages[s].plan && pipe->stages[s].plan->team > most) most = pipe->stages[s].plan->team;
+  for (int s = 0; s < pipe->stage_count; s++) {
+    const sptrsm_plan *plan = pipe->stages[s].plan;
+    if (plan && plan->schedule && plan->schedule->team > most) most = plan->schedule->team;
+  }
   return most;
+}
+
+/* The time of a slab that `threads` share, by the model of the schedules, over the time of one thread. */
+static double shared_time(const spti_pipeline *pipe, int threads) {
+  double alone = 0, shared = 0;
+  for (int s = 0; s < pipe->stage_count; s++) {
+    const sptrsm_plan *plan = pipe->stages[s].plan;
+    if (!plan) continue;
+    alone += (double)plan->view.nnz;
+    shared += (double)plan->view.nnz * (plan->schedule ? spti_schedule_time(plan->schedule, threads) : 1);
+  }
+  return alone > 0 ? shared / alone : 1;
 }
 
 /* Is there a method that has a rule of its own for the width, as `block`, which reads its factor once a slab? */
@@ -167,12 +181,6 @@ static int32_t slab_width(const spti_pipeline *pipe, int32_t most, int64_t nrhs,
   return share < most ? (int32_t)share : most;
 }
 
-/* Threads with slabs of their own are faster than such as share one, unless far fewer of them have slabs than can share. */
-static bool shares_slabs(const spti_pipeline *pipe, int64_t slabs, int owners, int sharers) {
-  enum { SHARERS_OF_OWNER = 4 };
-  return slabs == 1 || (wants_wide_slabs(pipe) && SHARERS_OF_OWNER * (slabs < owners ? slabs : owners) <= sharers);
-}
-
 /* The most columns of a slab: spti_panels.narrow where B and X are column-major, unless wide slabs are wanted and a panel has at most
  * NARROW_BYTES. */
 static int32_t most_columns(const spti_pipeline *pipe, const spti_panels *panels, bool by_columns) {
@@ -180,23 +188,22 @@ static int32_t most_columns(const spti_pipeline *pipe, const spti_panels *panels
   return !by_columns || (wants_wide_slabs(pipe) && bytes <= NARROW_BYTES) ? panels->panel : panels->narrow;
 }
 
-/* One solve: slabs of `width` columns, each packed, solved and unpacked in the panel of the thread that claimed it. */
+/* One solve: slabs of `width` columns, each packed, solved and unpacked in the panel of the thread or group that claimed it. */
 typedef struct {
   const spti_pipeline *pipe;
   const spti_panels *panels;
   const void *alpha;
   const sptrsm_block *B, *X;
   int32_t width;
-  spti_team *inside; /* the threads that share a slab; NULL: each slab has one */
   atomic_int result;
 } host_run;
 
-static void run_one(void *argument, int64_t slab, int member) {
+static void run_one(void *argument, int64_t slab, int member, spti_team *inside) {
   host_run *run = argument;
   const spti_pipeline *pipe = run->pipe;
   const int64_t first = slab * run->width, left = run->B->nrhs - first;
   const size_t slab_bytes = (size_t)pipe->n * (size_t)run->panels->panel * sptrsm_dtype_bytes(pipe->dtype);
-  spti_panel W = {.data = (char *)run->panels->W + slab_bytes * (size_t)member, .team = run->inside};
+  spti_panel W = {.data = (char *)run->panels->W + slab_bytes * (size_t)member, .team = spti_team_ready(inside) > 1 ? inside : NULL};
   W.width = (int32_t)(left < run->width ? left : run->width);
   W.ld = W.padded = spti_padded_width(W.width, run->panels->panel);
   const spti_columns from = spti_block_columns(run->B, first), to = spti_block_columns(run->X, first);
@@ -211,20 +218,49 @@ static double work_of(const spti_pipeline *pipe, int64_t nrhs) {
   return entries * (double)nrhs * (double)sptrsm_dtype_bytes(pipe->dtype) / sizeof(double);
 }
 
+/* How a solve is divided: the threads work in groups, each of which has one slab of `width` columns at a time. */
+typedef struct {
+  int32_t width;
+  int threads, groups;
+} division;
+
+/* The time of a division by a model: a thread needs as long to read a factor as for READING columns, and no less for fewer columns than
+ * LEAST, which fill a vector. */
+static double time_of(const spti_pipeline *pipe, division d, int64_t nrhs) {
+  enum { READING = 8, LEAST = 8 };
+  const int64_t slabs = (nrhs - 1) / d.width + 1, rounds = (slabs - 1) / d.groups + 1;
+  return (double)rounds * ((d.width > LEAST ? d.width : LEAST) + READING) * shared_time(pipe, d.threads / d.groups);
+}
+
+/* Each thread has slabs of its own, unless that leaves half of the threads without one. Then all threads share the only slab; or, where
+ * wide slabs are wanted, there are as many groups as take the least time. Sharing must save a tenth of the time, since threads wait for
+ * each other on a busy machine. */
+static division divide(const spti_pipeline *pipe, const spti_panels *panels, int ready, int64_t nrhs, bool by_columns) {
+  const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
+  const bool can_share = ready > 1 && sharers_of(pipe) > 1;
+  const int32_t most = most_columns(pipe, panels, by_columns);
+  division best = {.width = slab_width(pipe, most, nrhs, owners, can_share), .threads = owners, .groups = owners};
+  const int64_t slabs = (nrhs - 1) / best.width + 1;
+  if (can_share && slabs == 1) return (division){.width = best.width, .threads = ready, .groups = 1};
+  if (!can_share || 2 * slabs > ready || !wants_wide_slabs(pipe)) return best;
+  double least = 0.9 * time_of(pipe, best, nrhs);
+  for (int groups = 1; groups <= owners && 2 * groups <= ready; groups++) {
+    const division d = {.width = slab_width(pipe, most, nrhs, groups, true), .threads = ready, .groups = groups};
+    const double time = time_of(pipe, d, nrhs);
+    if (time < least) best = d, least = time;
+  }
+  return best;
+}
+
 static sptrsm_status run_host(const spti_pipeline *pipe, const spti_panels *panels, const void *alpha, const sptrsm_block *B,
                               const sptrsm_block *X) {
   spti_team *threads = panels->lent ? NULL : pipe->context->team;
   const int ready = work_of(pipe, B->nrhs) < SHARED_LEAST ? 1 : spti_team_ready(threads);
-  const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
-  const int sharers = ready < team(pipe) ? ready : team(pipe);
   const bool by_columns = B->layout == SPTRSM_COL_MAJOR && X->layout == SPTRSM_COL_MAJOR;
-  const int32_t most = most_columns(pipe, panels, by_columns);
-  host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X};
-  run.width = slab_width(pipe, most, B->nrhs, owners, sharers > 1);
-  const bool share = sharers > 1 && shares_slabs(pipe, (B->nrhs - 1) / run.width + 1, owners, sharers);
-  if (share) run.inside = threads, run.width = slab_width(pipe, most, B->nrhs, 1, true);
+  const division d = divide(pipe, panels, ready, B->nrhs, by_columns);
+  host_run run = {.pipe = pipe, .panels = panels, .alpha = alpha, .B = B, .X = X, .width = d.width};
   atomic_init(&run.result, SPTRSM_OK);
-  spti_team_run(share ? NULL : threads, owners, (B->nrhs - 1) / run.width + 1, run_one, &run);
+  spti_team_run_groups(threads, d.threads, d.groups, (B->nrhs - 1) / d.width + 1, run_one, &run);
   return (sptrsm_status)atomic_load(&run.result);
 }
 

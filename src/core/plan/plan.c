@@ -37,7 +37,7 @@ sptrsm_status spti_plan_begin(sptrsm_plan **out, const sptrsm_matrix *matrix, sp
   SPTI_TRY(spti_options_read(&taken, options));
   sptrsm_plan *plan;
   SPTI_TRY(spti_host_alloc(&plan, 1, sizeof *plan, "plan"));
-  *plan = (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = taken, .levels = -1, .team = 1};
+  *plan = (sptrsm_plan){.matrix = (sptrsm_matrix *)matrix, .context = matrix->context, .op = op, .options = taken, .levels = -1};
   atomic_init(&plan->references, 1);
   spti_matrix_retain(plan->matrix);
   *out = plan;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "core/blob/blob.h"
+#include "core/levels/schedule.h"
 #include "core/matrix/matrix.h"
 
 struct spti_method;
@@ -27,7 +28,7 @@ struct sptrsm_plan {
   int32_t levels;                     /* -1: not computed */
   struct spti_gpu_levels *gpu_levels; /* NULL until asked for (core/plan/analysis.h) */
   struct spti_row_panels *row_panels; /* likewise; NULL again once the plan is made */
-  int team;                           /* host: threads that can share one panel with profit, at least 1 */
+  const spti_schedule *schedule;      /* host: how threads share one panel, the method's; NULL: they can't */
   double analysis_seconds, view_seconds;
   char reason[160];      /* why this method */
   bool automatic;        /* `auto` chose it */

@@ -96,6 +96,82 @@ Test(team, works_without_a_team_and_inside_a_job) {
   spti_team_destroy(NULL);
 }
 
+/* ---- groups ---- */
+
+enum { GROUPS = 3 };
+
+typedef struct {
+  tally pieces, inner[GROUPS];
+  spti_team *team;    /* what a piece must get, unless it is a group of its own */
+  bool none;          /* a piece must get no team */
+  atomic_int strange; /* pieces with another team */
+  atomic_int helped;  /* pieces in which another thread did a part */
+  bool waits;         /* a piece goes on until another thread has done a part */
+} grouped_tally;
+
+static void count_part(void *argument, int64_t piece, int member) {
+  count(argument, piece, member);
+  spti_team_pause(100); /* others get the core */
+}
+
+static void count_in_group(void *argument, int64_t piece, int member, spti_team *inside) {
+  grouped_tally *t = argument;
+  count(&t->pieces, piece, member);
+  if (t->none ? inside != NULL : t->team ? inside != t->team : inside == NULL || spti_team_threads(inside) != 2 + (member == 0))
+    atomic_fetch_add(&t->strange, 1);
+  if (t->none) return;
+  tally *inner = &t->inner[member];
+  do {
+    *inner = (tally){.team = NULL};
+    spti_team_run(inside, THREADS, PIECES, count_part, inner);
+    for (int p = 0; p < PIECES; p++) t->pieces.wrong += inner->times[p] != 1;
+    t->pieces.wrong += inner->wrong;
+  } while (t->waits && inner->others == 0);
+  if (inner->others > 0) atomic_fetch_add(&t->helped, 1);
+}
+
+/* Seven threads in three groups of three, two and two; returns whether all was as it should be. */
+static bool groups_work(spti_team *team) {
+  bool good = true;
+  for (int round = 0; round < 20; round++) {
+    grouped_tally t = {.waits = round == 0};
+    spti_team_run_groups(team, 7, GROUPS, 20, count_in_group, &t);
+    for (int p = 0; p < PIECES; p++) good = good && t.pieces.times[p] == (p < 20);
+    good = good && t.pieces.wrong == 0 && t.strange == 0 && (!t.waits || t.helped == 20);
+  }
+  return good;
+}
+
+Test(team, groups_help_inside_a_piece, .timeout = 120) {
+  spti_team *team = open_team(7);
+  cr_assert(groups_work(team));
+  spti_team_destroy(team);
+}
+
+/* In a job of the same team there are no groups. */
+static void run_groups_inside(void *argument, int64_t piece, int member) {
+  grouped_tally *t = argument, inner = {.none = true};
+  spti_team_run_groups(t->team, 7, GROUPS, 20, count_in_group, &inner);
+  check_once(&inner.pieces, 20);
+  atomic_fetch_add(&t->strange, inner.strange);
+  count(&t->pieces, piece, member);
+}
+
+Test(team, one_group_is_the_team_and_each_thread_alone_has_none) {
+  spti_team *team = open_team(THREADS);
+  grouped_tally one = {.team = team}, alone = {.none = true}, within = {.team = team};
+  spti_team_run_groups(team, THREADS, 1, 20, count_in_group, &one);
+  check_once(&one.pieces, 20);
+  cr_assert_eq(one.pieces.others + one.strange, 0);
+  spti_team_run_groups(team, THREADS, THREADS, 20, count_in_group, &alone);
+  check_once(&alone.pieces, 20);
+  cr_assert_eq(alone.strange, 0);
+  spti_team_run(team, THREADS, 20, run_groups_inside, &within);
+  check_once(&within.pieces, 20);
+  cr_assert_eq(within.strange, 0);
+  spti_team_destroy(team);
+}
+
 static void *run_jobs(void *argument) {
   for (int round = 0; round < 100; round++) {
     tally t = {.team = NULL};
@@ -308,6 +384,20 @@ static int solve_in_child(system_of *s, const system_of *alone, int generations)
   }
   cr_assert(child > 0 && waitpid(child, &ended, 0) == child);
   return !WIFEXITED(ended) || WEXITSTATUS(ended) != 0;
+}
+
+Test(team, has_groups_in_a_child_of_a_fork, .timeout = 120) {
+  int ended = 0;
+  spti_team *team = open_team(7);
+  cr_assert(groups_work(team));
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60); /* a child that hangs fails */
+    _exit(groups_work(team) ? 0 : 1);
+  }
+  cr_assert(child > 0 && waitpid(child, &ended, 0) == child);
+  cr_assert(WIFEXITED(ended) && WEXITSTATUS(ended) == 0, "groups fail in the child of a process with threads");
+  spti_team_destroy(team);
 }
 
 Test(team, solves_in_a_child_of_a_fork, .timeout = 120) {

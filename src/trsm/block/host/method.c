@@ -92,7 +92,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
   spti_nodes_pack(state->val, &state->nodes, &v);
   SPTI_TRY(spti_node_trees_build(&state->trees, &state->nodes));
-  plan->team = state->trees.schedule.team;
+  plan->schedule = &state->trees.schedule;
   return SPTRSM_OK;
 }
 
@@ -108,7 +108,7 @@ static void carry(sptrsm_plan *plan, spti_blob *blob) {
   state->val_borrowed = state->val_borrowed || blob->mode == SPTI_BLOB_READ;
   spti_blob_array(blob, &state->val, state->nodes.stored, sptrsm_dtype_bytes(v.dtype));
   spti_node_trees_carry(&state->trees, blob, &state->nodes);
-  plan->team = state->trees.schedule.team;
+  plan->schedule = &state->trees.schedule;
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
@@ -119,8 +119,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
                      state->trees.bytes;
   double cells = (double)(s->entries + s->added);
   snprintf(info->parameters, sizeof info->parameters, "isa=%s %s team=%d nodes=%d dense=%.0f%% zeros=%.1f%%", spti_isa_names[state->isa],
-           s->pull ? "pull" : "push", plan->team, s->count, s->entries > 0 ? 100 * (double)s->dense / (double)s->entries : 0,
-           cells > 0 ? 100 * (double)s->added / cells : 0);
+           s->pull ? "pull" : "push", state->trees.schedule.team, s->count,
+           s->entries > 0 ? 100 * (double)s->dense / (double)s->entries : 0, cells > 0 ? 100 * (double)s->added / cells : 0);
 }
 
 /* Right-hand sides of a slab: the values of a supernode are reused over the columns of a slab only. */

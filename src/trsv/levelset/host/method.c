@@ -69,7 +69,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   sptrsm_status status = spti_schedule_build(&state->schedule, &plan->view, &levels);
   plan->levels = levels.count;
   spti_levels_free(&levels);
-  plan->team = state->schedule.team;
+  plan->schedule = &state->schedule;
   return status;
 }
 
@@ -78,15 +78,15 @@ static void carry(sptrsm_plan *plan, spti_blob *blob) {
   if (blob->status != SPTRSM_OK) return;
   levelset_state *state = plan->state;
   spti_schedule_carry(&state->schedule, blob, plan->view.n);
-  plan->team = state->schedule.team;
+  plan->schedule = &state->schedule;
 }
 
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const levelset_state *state = plan->state;
   const spti_schedule *s = &state->schedule;
   info->plan_bytes = sizeof *state + s->bytes;
-  int used = snprintf(info->parameters, sizeof info->parameters, "isa=%s team=%d", spti_isa_names[state->isa], plan->team);
-  if (plan->team > 1)
+  int used = snprintf(info->parameters, sizeof info->parameters, "isa=%s team=%d", spti_isa_names[state->isa], s->team);
+  if (s->team > 1)
     snprintf(info->parameters + used, sizeof info->parameters - (size_t)used, " shares=%s steps=%d split=%d", s->trees ? "trees" : "levels",
              s->steps, s->split);
 }
