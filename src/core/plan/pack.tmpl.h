@@ -25,8 +25,8 @@ static inline void NAME(copy_in)(const spti_panel *W, const spti_columns *B, con
   }
 }
 
-/* As copy_in, for an even number of columns up to STREAMS, with the scaling, so that divisions overlap with loads. By itself, since the
- * compiler makes slower loops of copy_in where it puts both into one function. */
+/* As copy_in, for an even number of columns, with the scaling, so that divisions overlap with loads. By itself, since the compiler makes
+ * slower loops of copy_in where it puts both into one function. */
 static __attribute__((noinline)) void NAME(scale_in)(const spti_panel *W, const spti_columns *B, const spti_edge *e, int32_t r0, int32_t r1,
                                                      int32_t k0, int count) {
   const T *b = (const T *)B->data + k0 * B->col_stride;
@@ -36,6 +36,7 @@ static __attribute__((noinline)) void NAME(scale_in)(const spti_panel *W, const 
     const T *from = b + r * B->row_stride;
     const R s = (R)e->scale[r];
     if (count == STREAMS) NAME(prefetch_columns)(from, r, B->row_stride, step);
+    if (step == 1) prefetch((const void *)((uintptr_t)from + (uintptr_t)(AHEAD * B->row_stride) * sizeof(T)), (size_t)count * sizeof(T));
     for (int k = 0; k < count; k += NAME(pair_columns), w++) {
       const NAME(pair) v = NAME(gather)(from + k * step, from + (k + 1) * step);
       *w = e->divide ? v / s : v * s;
@@ -96,18 +97,19 @@ static void NAME(pack_tile)(const spti_panel *W, int32_t n, int32_t r0, const sp
   const int32_t *to = e->inverse;
   const int32_t r1 = tile_end(r0, n);
   const size_t row_bytes = (size_t)W->width * sizeof(T);
-  int32_t scaled = e->scale ? 0 : W->width; /* columns */
+  const int strip = B->col_stride == 1 ? W->width & ~1 : STREAMS; /* columns at once */
+  int32_t scaled = e->scale ? 0 : W->width;                       /* columns */
   if (W->padded == 1 && !alpha) {
     NAME(column_in)(W, B, e, r0, r1);
     return;
   }
-  if (B->col_stride == 1 && row_bytes >= LINE) {
+  if (B->col_stride == 1 && row_bytes >= LINE && !e->scale) {
     for (int32_t r = r0; r < r1; r++) {
       if (r < n - AHEAD) prefetch(b + (r + AHEAD) * B->row_stride, row_bytes);
       memcpy((T *)W->data + (to ? to[r] : r) * W->ld, b + r * B->row_stride, row_bytes);
     }
   } else {
-    for (int count; (count = W->width - scaled < STREAMS ? (W->width - scaled) & ~1 : STREAMS) > 0; scaled += count)
+    for (int count; (count = W->width - scaled < strip ? (W->width - scaled) & ~1 : strip) > 0; scaled += count)
       NAME(scale_in)(W, B, e, r0, r1, scaled, count);
     for (int32_t k = e->scale ? scaled : 0; k < W->width; k += STREAMS)
       NAME(copy_in)(W, B, to, r0, r1, k, k + STREAMS < W->width ? k + STREAMS : W->width);
