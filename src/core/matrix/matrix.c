@@ -186,22 +186,21 @@ static sptrsm_status make_transposed_on_device(sptrsm_matrix *m) {
   return status;
 }
 
-/* Transposes on the host. The map of positions stays with the storage that is kept. */
+/* Transposes on the host. A storage that goes to a device has its map at once. */
 static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   const spti_storage *natural;
   spti_storage temporary, transposed = {0};
   SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
   const int64_t *map = m->storage[SPTI_NATURAL][m->home].source;
-  spti_storage mapped = *natural;
-  mapped.source = (int64_t *)map;
   sptrsm_status status;
-  SPTI_TRY_DONE(spti_storage_transpose(&transposed, &mapped, m->T.n, value_bytes));
+  SPTI_TRY_DONE(spti_storage_transpose(&transposed, natural, m->T.n, value_bytes));
   spti_storage *target = &m->storage[SPTI_TRANSPOSED][place];
   if (place == SPTRSM_HOST) {
     *target = transposed;
     transposed = (spti_storage){0};
   } else {
+    SPTI_TRY_DONE(spti_storage_map_transposed(&transposed, natural, map, m->T.n));
     SPTI_TRY_DONE(spti_storage_copy(target, place, &transposed, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes));
     target->source = transposed.source;
     transposed.source = NULL;
@@ -219,6 +218,7 @@ static sptrsm_status share_transposed(sptrsm_matrix *m) {
   spti_storage *transposed = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
   const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   SPTI_TRY(ensure(m->pattern_of, SPTI_TRANSPOSED, SPTRSM_HOST));
+  SPTI_TRY(spti_matrix_need_map(m->pattern_of));
   SPTI_TRY(spti_storage_share(transposed, &m->pattern_of->storage[SPTI_TRANSPOSED][SPTRSM_HOST], m->nnz, value_bytes));
   spti_storage_gather(transposed->val, m->storage[SPTI_NATURAL][SPTRSM_HOST].val, transposed->source, m->nnz, value_bytes);
   return SPTRSM_OK;
@@ -353,6 +353,7 @@ static sptrsm_status follow_values(sptrsm_matrix *m, new_values *v) {
 
 static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
   SPTI_TRY(check_new_diagonal(m, v));
+  SPTI_TRY(spti_matrix_need_map(m));
   spti_storage *natural = &m->storage[SPTI_NATURAL][m->home];
   void *old = natural->val;
   if (!natural->owned) natural->val = (void *)v->caller;

@@ -9,7 +9,7 @@
 #include "core/matrix/view.h"
 
 /* Compressed lines (CSR or CSC) in host or device memory. source[p]: the caller's position of the value at position
- * p; NULL: the same position. */
+ * p; NULL: the same position, or, of transposed lines, not needed yet (spti_matrix_need_map). */
 typedef struct {
   int64_t *ptr;
   int32_t *idx;
@@ -54,6 +54,8 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, s
 /* The natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
  * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
+/* storage.c: the map of the transposed storage in host memory, if there is one without. Only new values need it. */
+sptrsm_status spti_matrix_need_map(sptrsm_matrix *);
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* the errors of set_values, before it is called */
 /* Which storages are in device memory, a bit each; and frees those that are not among `kept`, which no plan uses. */
 unsigned spti_matrix_device_copies(const sptrsm_matrix *);
@@ -101,7 +103,9 @@ sptrsm_status spti_storage_copy(spti_storage *to, sptrsm_place to_place, const s
 /* Host: the lines of `from`, which has to outlive it, with values of its own, which are still to be written. */
 sptrsm_status spti_storage_share(spti_storage *out, const spti_storage *from, int64_t nnz, size_t value_bytes);
 sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
-sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
+/* The lines of `in`, transposed, without a map; and their map, composed with `map`, which may be NULL, of `in`. */
+sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes);
+sptrsm_status spti_storage_map_transposed(spti_storage *, const spti_storage *in, const int64_t *map, int32_t n);
 void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes);
 
 #endif

@@ -116,15 +116,22 @@ sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage 
   return SPTRSM_OK;
 }
 
-/* A stable counting sort by index. out->source is composed with the map that the input has. */
+/* Puts all entries, line by line, to the next free positions of the lines of `out`, whose ptr is counted up by that. */
+static inline void put_entries(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes) {
+  char *to = out->val;
+  const char *from = in->val;
+  for (int32_t i = 0; i < n; i++)
+    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
+      const int64_t q = out->ptr[in->idx[p]]++;
+      out->idx[q] = i;
+      memcpy(to + (size_t)q * value_bytes, from + (size_t)p * value_bytes, value_bytes);
+    }
+}
+
+/* A stable counting sort by index. */
 sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes) {
   int64_t nnz = in->ptr[n];
   SPTI_TRY(spti_storage_alloc(out, NULL, n, nnz, value_bytes));
-  sptrsm_status status = spti_host_alloc(&out->source, nnz, sizeof *out->source, "map of matrix values");
-  if (status != SPTRSM_OK) {
-    spti_storage_free(out, NULL);
-    return status;
-  }
   int64_t *next = out->ptr; /* while filling, next[j] is the next free position of line j */
   memset(next, 0, ((size_t)n + 1) * sizeof *next);
   for (int64_t p = 0; p < nnz; p++) next[in->idx[p]]++;
@@ -133,18 +140,37 @@ sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, 
     next[j] = sum;
     sum += count;
   }
-  for (int32_t i = 0; i < n; i++)
-    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
-      int64_t q = next[in->idx[p]]++;
-      out->idx[q] = i;
-      out->source[q] = p;
-    }
+  switch (value_bytes) { /* constant sizes, as above */
+  case 4: put_entries(out, in, n, 4); break;
+  case 8: put_entries(out, in, n, 8); break;
+  default: put_entries(out, in, n, 16);
+  }
   for (int64_t j = n; j > 0; j--) next[j] = next[j - 1];
   next[0] = 0;
-  spti_storage_gather(out->val, in->val, out->source, nnz, value_bytes);
-  if (in->source)
-    for (int64_t q = 0; q < nnz; q++) out->source[q] = in->source[out->source[q]];
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_storage_map_transposed(spti_storage *s, const spti_storage *in, const int64_t *map, int32_t n) {
+  int64_t *next, *source;
+  SPTI_TRY(spti_host_alloc(&next, n, sizeof *next, "map of matrix values"));
+  const sptrsm_status status = spti_host_alloc(&source, in->ptr[n], sizeof *source, "map of matrix values");
+  if (status == SPTRSM_OK) {
+    if (n > 0) memcpy(next, s->ptr, (size_t)n * sizeof *next);
+    for (int64_t p = 0; p < in->ptr[n]; p++) source[next[in->idx[p]]++] = map ? map[p] : p;
+    s->source = source;
+  }
+  spti_host_free(next);
+  return status;
+}
+
+sptrsm_status spti_matrix_need_map(sptrsm_matrix *m) {
+  spti_storage *s = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST], temporary;
+  const spti_storage *natural;
+  if (!s->present || s->source) return SPTRSM_OK;
+  SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
+  const sptrsm_status status = spti_storage_map_transposed(s, natural, m->storage[SPTI_NATURAL][m->home].source, m->T.n);
+  spti_storage_free(&temporary, NULL);
+  return status;
 }
 
 static size_t storage_bytes(const sptrsm_matrix *m, const spti_storage *s) {
