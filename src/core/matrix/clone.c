@@ -65,7 +65,7 @@ static sptrsm_status copy_all(sptrsm_matrix *m, const sptrsm_matrix *from) {
   const sptrsm_place place = m->home;
   if (may_borrow(m, from)) m->storage[SPTI_NATURAL][place] = from->storage[SPTI_NATURAL][place];
   else SPTI_TRY(copy_storage(m, from, SPTI_NATURAL));
-  if (place == from->home && from->storage[SPTI_TRANSPOSED][place].present) SPTI_TRY(copy_storage(m, from, SPTI_TRANSPOSED));
+  if (place == from->home && from->storage[SPTI_TRANSPOSED][place].val) SPTI_TRY(copy_storage(m, from, SPTI_TRANSPOSED));
   return copy_pointers(m, from);
 }
 

@@ -186,9 +186,9 @@ static sptrsm_status make_transposed_on_device(sptrsm_matrix *m) {
   return status;
 }
 
-/* Transposes on the host. A storage that goes to a device has its map at once. */
-static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
-  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+/* Transposes on the host, for the host perhaps without values. A storage that goes to a device has its map at once. */
+static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place, bool values) {
+  size_t value_bytes = values ? sptrsm_dtype_bytes(m->T.dtype) : 0;
   const spti_storage *natural;
   spti_storage temporary, transposed = {0};
   SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
@@ -211,44 +211,43 @@ done:
   return status;
 }
 
-static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place);
+static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place, bool values);
 
-/* The lines that another matrix has, or makes now, with the values of this one. */
+/* The lines that another matrix has, or makes now. */
 static sptrsm_status share_transposed(sptrsm_matrix *m) {
-  spti_storage *transposed = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
-  const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
-  SPTI_TRY(ensure(m->pattern_of, SPTI_TRANSPOSED, SPTRSM_HOST));
-  SPTI_TRY(spti_matrix_need_map(m->pattern_of));
-  SPTI_TRY(spti_storage_share(transposed, &m->pattern_of->storage[SPTI_TRANSPOSED][SPTRSM_HOST], m->nnz, value_bytes));
-  spti_storage_gather(transposed->val, m->storage[SPTI_NATURAL][SPTRSM_HOST].val, transposed->source, m->nnz, value_bytes);
+  spti_storage *s = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
+  SPTI_TRY(ensure(m->pattern_of, SPTI_TRANSPOSED, SPTRSM_HOST, false));
+  *s = m->pattern_of->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
+  s->val = NULL;
+  s->owned = s->shared = true;
   return SPTRSM_OK;
 }
 
-static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
-  if (m->storage[kind][place].present) return SPTRSM_OK;
+static sptrsm_status make_storage(sptrsm_matrix *m, int kind, sptrsm_place place, bool values) {
   if (m->pattern_of && kind == SPTI_TRANSPOSED) return share_transposed(m);
   const bool fits = m->T.n > 0 && m->nnz > 0 && m->nnz <= INT32_MAX, on_device = m->storage[SPTI_NATURAL][SPTRSM_CUDA].present;
-  if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits && on_device ? make_transposed_on_device(m) : make_transposed(m, place);
+  if (kind == SPTI_TRANSPOSED)
+    return place == SPTRSM_CUDA && fits && on_device ? make_transposed_on_device(m) : make_transposed(m, place, values);
   const sptrsm_place home = m->home; /* the natural storage in the other place of a CUDA context */
   return spti_storage_copy(&m->storage[SPTI_NATURAL][place], place, &m->storage[SPTI_NATURAL][home], home, m->context, m->T.n, m->nnz,
                            sptrsm_dtype_bytes(m->T.dtype));
 }
 
-unsigned spti_matrix_device_copies(const sptrsm_matrix *m) {
-  return (m->storage[SPTI_NATURAL][SPTRSM_CUDA].present ? 1 : 0) | (m->storage[SPTI_TRANSPOSED][SPTRSM_CUDA].present ? 2 : 0);
+/* Transposed lines that were made without values get them here. */
+static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place, bool values) {
+  spti_storage *s = &m->storage[kind][place];
+  if (!s->present) SPTI_TRY(make_storage(m, kind, place, values));
+  if (s->val || !values || kind == SPTI_NATURAL) return SPTRSM_OK;
+  return spti_storage_transpose_values(s, &m->storage[SPTI_NATURAL][SPTRSM_HOST], m->T.n, sptrsm_dtype_bytes(m->T.dtype));
 }
 
-void spti_matrix_drop_device_copies(sptrsm_matrix *m, unsigned kept) {
-  for (int kind = 0; kind < 2; kind++)
-    if (!(kept >> kind & 1)) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
-}
-
-sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti_op op, spti_orientation wanted, sptrsm_place place) {
+static sptrsm_status view(spti_view *out, const sptrsm_matrix *matrix, spti_op op, spti_orientation wanted, sptrsm_place place,
+                          bool values) {
   sptrsm_matrix *m = (sptrsm_matrix *)matrix; /* the storages are a cache */
   bool natural_pulls = (m->T.format == SPTRSM_CSR) != op.transpose;
   bool transposed = wanted != SPTI_ANY && natural_pulls != (wanted == SPTI_PULL);
   int kind = transposed ? SPTI_TRANSPOSED : SPTI_NATURAL;
-  SPTI_TRY(ensure(m, kind, place));
+  SPTI_TRY(ensure(m, kind, place, values));
   const spti_storage *s = &m->storage[kind][place];
   bool diagonal_first = ((m->T.format == SPTRSM_CSR) == (m->T.uplo == SPTRSM_UPPER)) != transposed;
   *out = (spti_view){.n = m->T.n,
@@ -265,6 +264,14 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti
                      .conj = op.conj && spti_is_complex(m->T.dtype),
                      .unit = m->T.diag == SPTRSM_UNIT};
   return SPTRSM_OK;
+}
+
+sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *m, spti_op op, spti_orientation wanted, sptrsm_place place) {
+  return view(out, m, op, wanted, place, true);
+}
+
+sptrsm_status spti_matrix_lines(spti_view *out, const sptrsm_matrix *m, spti_op op, spti_orientation wanted) {
+  return view(out, m, op, wanted, SPTRSM_HOST, false);
 }
 
 /* ---- new values ---- */
@@ -327,7 +334,7 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
   spti_storage *s = &m->storage[kind][place];
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   const int64_t *source = s->source ? s->source : kind == SPTI_NATURAL ? m->storage[kind][m->home].source : NULL;
-  if (!s->present || !s->owned) return SPTRSM_OK;
+  if (!s->present || !s->owned || !s->val) return SPTRSM_OK;
   if (place == SPTRSM_HOST || source) SPTI_TRY(bring_to_host(v, m));
   if (place == SPTRSM_HOST) {
     spti_storage_gather(s->val, v->host, source, m->nnz, value_bytes);
@@ -353,7 +360,7 @@ static sptrsm_status follow_values(sptrsm_matrix *m, new_values *v) {
 
 static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
   SPTI_TRY(check_new_diagonal(m, v));
-  SPTI_TRY(spti_matrix_need_map(m));
+  if (m->storage[SPTI_TRANSPOSED][SPTRSM_HOST].val) SPTI_TRY(spti_matrix_need_map(m));
   spti_storage *natural = &m->storage[SPTI_NATURAL][m->home];
   void *old = natural->val;
   if (!natural->owned) natural->val = (void *)v->caller;

@@ -13,7 +13,7 @@
 typedef struct {
   int64_t *ptr;
   int32_t *idx;
-  void *val;
+  void *val;       /* NULL: of transposed lines, not needed yet (spti_matrix_lines) */
   int64_t *source; /* host memory */
   bool present, owned;
   bool shared; /* ptr, idx and source are another matrix's (sptrsm_matrix.pattern_of) */
@@ -51,6 +51,8 @@ static inline sptrsm_place spti_matrix_home(const sptrsm_context *context, const
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
+/* Likewise in a host context, for methods that read only ptr and idx: val may be NULL. */
+sptrsm_status spti_matrix_lines(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation);
 /* The natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
  * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
@@ -103,8 +105,10 @@ sptrsm_status spti_storage_copy(spti_storage *to, sptrsm_place to_place, const s
 /* Host: the lines of `from`, which has to outlive it, with values of its own, which are still to be written. */
 sptrsm_status spti_storage_share(spti_storage *out, const spti_storage *from, int64_t nnz, size_t value_bytes);
 sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
-/* The lines of `in`, transposed, without a map; and their map, composed with `map`, which may be NULL, of `in`. */
+/* The lines of `in`, transposed, without a map, and for value_bytes 0 without values; values for such lines, which stay NULL if there is no
+ * memory; and their map, composed with `map`, which may be NULL, of `in`. */
 sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes);
+sptrsm_status spti_storage_transpose_values(spti_storage *, const spti_storage *in, int32_t n, size_t value_bytes);
 sptrsm_status spti_storage_map_transposed(spti_storage *, const spti_storage *in, const int64_t *map, int32_t n);
 void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes);
 

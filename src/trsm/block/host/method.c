@@ -43,9 +43,10 @@ static void free_state(sptrsm_plan *plan) {
   plan->state = NULL;
 }
 
-/* The orientation in which factors have their supernodes: columns of what is solved forwards, rows of what is solved backwards. */
+/* The lines in which factors have their supernodes: columns of what is solved forwards, rows of what is solved backwards. Values are packed
+ * from the lines that are stored. */
 static sptrsm_status oriented(spti_view *out, const sptrsm_plan *plan) {
-  return spti_matrix_view(out, plan->matrix, plan->op, plan->view.backward ? SPTI_PULL : SPTI_PUSH, SPTRSM_HOST);
+  return spti_matrix_lines(out, plan->matrix, plan->op, plan->view.backward ? SPTI_PULL : SPTI_PUSH);
 }
 
 static sptrsm_status alloc_values(void **out, const spti_nodes *nodes, sptrsm_dtype dtype) {
@@ -54,14 +55,14 @@ static sptrsm_status alloc_values(void **out, const spti_nodes *nodes, sptrsm_dt
 
 static sptrsm_status update_values(sptrsm_plan *plan) {
   block_state *state = plan->state;
-  spti_view v;
-  SPTI_TRY(oriented(&v, plan));
   if (state->val_borrowed) {
+    spti_view v;
+    SPTI_TRY(oriented(&v, plan));
     SPTI_TRY(spti_nodes_check_fit(&state->nodes, &v));
     SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
     state->val_borrowed = false;
   }
-  spti_nodes_pack(state->val, &state->nodes, &v);
+  spti_nodes_pack(state->val, &state->nodes, &plan->view);
   return SPTRSM_OK;
 }
 
@@ -90,7 +91,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(oriented(&v, plan));
   SPTI_TRY(spti_nodes_find(&state->nodes, &v, &limits));
   SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
-  spti_nodes_pack(state->val, &state->nodes, &v);
+  spti_nodes_pack(state->val, &state->nodes, &plan->view);
   SPTI_TRY(spti_node_trees_build(&state->trees, &state->nodes));
   plan->team = state->trees.schedule.team;
   return SPTRSM_OK;
@@ -114,7 +115,7 @@ static void carry(sptrsm_plan *plan, spti_blob *blob) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const block_state *state = plan->state;
   const spti_nodes *s = &state->nodes;
-  info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + s->n) * sizeof *s->list +
+  info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + 2 * (int64_t)s->n) * sizeof *s->list +
                      (s->pull ? 0 : (size_t)s->n * sizeof *s->gathered) + (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype) +
                      state->trees.bytes;
   double cells = (double)(s->entries + s->added);

@@ -189,6 +189,7 @@ static void number_nodes(spti_nodes *out, search *s) {
 
 sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
   SPTI_TRY(spti_host_alloc(&nodes->rank, nodes->n, sizeof *nodes->rank, "ranks in a list"));
+  SPTI_TRY(spti_host_alloc(&nodes->node_at, nodes->n, sizeof *nodes->node_at, "nodes of places"));
   return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
 }
 
@@ -243,6 +244,7 @@ void spti_nodes_free(spti_nodes *nodes) {
     spti_host_free(nodes->list);
   }
   spti_host_free(nodes->rank);
+  spti_host_free(nodes->node_at);
   spti_host_free(nodes->gathered);
   *nodes = (spti_nodes){0};
 }
@@ -262,17 +264,31 @@ static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int6
   return spti_strip_start(strip, lead, triangle) + (lead + column) * strip_height(rows, strip) + row % SPTI_NODE_STRIP;
 }
 
+/* Where an ascending line, whose places descend if they are reversed, is first looked for in a node's list. */
+static const int32_t *first_sought(const spti_nodes *nodes, const spti_node *node) {
+  return nodes->list + node->list + (nodes->reversed && node->listed > 0 ? node->listed - 1 : 0);
+}
+
 #define SPTI_TEMPLATE "trsm/block/host/pack.tmpl.h"
 #include "core/base/for_each_dtype.h"
 
-void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
+static void pack_across(void *val, const spti_nodes *nodes, const spti_view *v) {
   if (nodes->stored) memset(val, 0, (size_t)nodes->stored * sptrsm_dtype_bytes(v->dtype));
-  for (int32_t c = 0; c < nodes->count && !nodes->pull; c++)
-    if (nodes->node[c].kind != SPTI_NODE_PUSH) nodes->gathered[nodes->node[c].first] = nodes->node[c].value;
   for (int32_t c = 0; c < nodes->count; c++) {
     const spti_node *node = &nodes->node[c];
-    bool column = !nodes->pull && node->kind != SPTI_NODE_PUSH; /* of one place: its entries are in other rows' lists */
-    for (int32_t e = 0; e < node->listed && !column; e++) nodes->rank[nodes->list[node->list + e]] = e;
-    if (node->kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v);
+    for (int32_t k = 0; k < node->width && node->kind != SPTI_NODE_GATHER; k++) nodes->node_at[node->first + k] = c;
+    nodes->rank[node->first] = 0;
   }
+  SPTI_SWITCH(v->dtype, pack_across)(val, nodes, v);
+}
+
+void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
+  for (int32_t c = 0; c < nodes->count && !nodes->pull; c++)
+    if (nodes->node[c].kind != SPTI_NODE_PUSH) nodes->gathered[nodes->node[c].first] = nodes->node[c].value;
+  if (v->pull != nodes->pull) {
+    pack_across(val, nodes, v);
+    return;
+  }
+  for (int32_t c = 0; c < nodes->count; c++)
+    if (nodes->node[c].kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, &nodes->node[c], v);
 }
