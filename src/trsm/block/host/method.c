@@ -6,6 +6,7 @@
  * Deterministic: yes; each row is summed in one order, whatever the width and the threads (an instruction set without fused multiply-add
  * rounds differently). README.md has more. */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/isa.h"
 #include "core/base/variant.h"
@@ -60,6 +61,7 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
     SPTI_TRY(oriented(&v, plan));
     SPTI_TRY(spti_nodes_check_fit(&state->nodes, &v));
     SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
+    memset(state->val, 0, (size_t)state->nodes.stored * sptrsm_dtype_bytes(v.dtype)); /* nodes that were read may say that they are exact */
     state->val_borrowed = false;
   }
   spti_nodes_pack(state->val, &state->nodes, &plan->view);

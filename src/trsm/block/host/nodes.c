@@ -272,10 +272,22 @@ static const int32_t *first_sought(const spti_nodes *nodes, const spti_node *nod
 #define SPTI_TEMPLATE "trsm/block/host/pack.tmpl.h"
 #include "core/base/for_each_dtype.h"
 
+/* Zeros where no entry may be: in a node with added zeros anywhere, else in the diagonal blocks, whose upper halves have none. */
+static void clear_node(char *val, const spti_node *node, size_t value_bytes) {
+  const int32_t lead = node->kind == SPTI_NODE_PULL ? node->listed : 0;
+  char *first = val + (size_t)node->value * value_bytes;
+  if (!node->exact) memset(first, 0, (size_t)spti_node_size(node) * value_bytes);
+  for (int32_t row = 0; row < node->width && node->exact && node->kind != SPTI_NODE_GATHER; row += SPTI_NODE_STRIP) {
+    const int32_t height = strip_height(node->width, row / SPTI_NODE_STRIP);
+    memset(first + (size_t)cell(node->width, lead, true, row, row) * value_bytes, 0, (size_t)(height * height) * value_bytes);
+  }
+}
+
+/* From a view in the other orientation. */
 static void pack_across(void *val, const spti_nodes *nodes, const spti_view *v) {
-  if (nodes->stored) memset(val, 0, (size_t)nodes->stored * sptrsm_dtype_bytes(v->dtype));
   for (int32_t c = 0; c < nodes->count; c++) {
     const spti_node *node = &nodes->node[c];
+    clear_node(val, node, sptrsm_dtype_bytes(v->dtype));
     for (int32_t k = 0; k < node->width && node->kind != SPTI_NODE_GATHER; k++) nodes->node_at[node->first + k] = c;
     nodes->rank[node->first] = 0;
   }
@@ -289,6 +301,9 @@ void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
     pack_across(val, nodes, v);
     return;
   }
-  for (int32_t c = 0; c < nodes->count; c++)
-    if (nodes->node[c].kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, &nodes->node[c], v);
+  for (int32_t c = 0; c < nodes->count; c++) {
+    const spti_node *node = &nodes->node[c];
+    clear_node(val, node, sptrsm_dtype_bytes(v->dtype));
+    if (node->kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v);
+  }
 }

@@ -59,56 +59,65 @@ static void NAME(pack_gathered)(T *val, const spti_nodes *nodes, const spti_node
   const T *from = v->val;
   for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++)
     val[nodes->gathered[line_at(nodes, v->idx[p])]++] = NAME(packed)(from[p], v->conj);
-  T *diagonal = val + node->value + cell(1, node->listed, true, 0, 0);
-  const T d = v->unit ? 0 : from[spti_view_diagonal(v, i)];
-  *diagonal = v->conj ? CONJ(d) : d;
+  if (v->unit) return;
+  const T d = from[spti_view_diagonal(v, i)];
+  val[node->value + cell(1, node->listed, true, 0, 0)] = v->conj ? CONJ(d) : d;
 }
 
-/* Lists of rows that gather are written as a whole; other nodes may have cells without an entry. */
 static void NAME(pack_node)(void *val, const spti_nodes *nodes, const spti_node *node, const spti_view *v) {
-  if (!nodes->pull && node->kind == SPTI_NODE_PULL) {
-    NAME(pack_gathered)(val, nodes, node, v);
-    return;
-  }
-  memset((T *)val + node->value, 0, (size_t)spti_node_size(node) * sizeof(T));
-  for (int32_t l = 0; l < node->width; l++)
-    if (nodes->pull) NAME(pack_row)(val, nodes, node, v, l);
-    else NAME(pack_column)(val, nodes, node, v, l);
+  if (!nodes->pull && node->kind == SPTI_NODE_PULL) NAME(pack_gathered)(val, nodes, node, v);
+  else
+    for (int32_t l = 0; l < node->width; l++)
+      if (nodes->pull) NAME(pack_row)(val, nodes, node, v, l);
+      else NAME(pack_column)(val, nodes, node, v, l);
 }
 
-/* The cell of entry (row, column), by places, in the node of the line that the nodes follow; NULL: row gathers it. */
-static inline T *NAME(cell_across)(T *val, const spti_nodes *nodes, const spti_node *node, int32_t row, int32_t column) {
-  const int32_t listed = nodes->rank[node->first];
+/* Where the entries of a line go whose other place is in [low, high): the first of them to at[0], the next to at[step], ... */
+typedef struct {
+  T *at;
+  int32_t low, high, step;
+} NAME(target);
+
+/* For line `place` of the orientation that the nodes do not follow, and what it has in the node of place `other`: a column of a strip, or
+ * the row of a node that pushes. rank[first] is how far the lines have come in the list of the node. */
+static NAME(target) NAME(target_of)(T *val, const spti_nodes *nodes, int32_t place, int32_t other) {
+  const spti_node *node = &nodes->node[nodes->node_at[other]];
+  const int32_t first = node->first, width = node->width, listed = node->listed;
+  const int32_t *list = nodes->list + node->list;
+  int32_t rank = nodes->rank[first];
+  while (rank < listed && list[rank] < place) rank++;
+  nodes->rank[first] = rank;
   T *at = val + node->value;
-  if (nodes->pull)
-    return at +
-           cell(node->width, node->listed, true, row - node->first, column >= node->first ? column - node->first : listed - node->listed);
-  if (node->kind != SPTI_NODE_PUSH) return NULL;
-  if (row < node->first + node->width) return at + cell(node->width, 0, true, row - node->first, column - node->first);
-  return at + spti_node_triangle_size(node) + cell(node->listed, node->width, false, listed, column - node->first - node->width);
+  if (nodes->pull) {
+    const int32_t row = (other - first) / SPTI_NODE_STRIP * SPTI_NODE_STRIP, height = strip_height(width, row / SPTI_NODE_STRIP);
+    at += cell(width, listed, true, row, place < first ? rank - listed : place - first);
+    return (NAME(target)){at, first + row, first + row + height, 1};
+  }
+  if (node->kind != SPTI_NODE_PUSH) return (NAME(target)){val + nodes->gathered[place]++, other, other + 1, 1};
+  const bool inside = place < first + width;
+  const int32_t row = inside ? place - first : rank, height = strip_height(inside ? width : listed, row / SPTI_NODE_STRIP);
+  at += inside ? cell(width, 0, true, row, 0) : spti_node_triangle_size(node) + cell(listed, width, false, row, -width);
+  return (NAME(target)){at, first, first + width, height};
 }
 
-/* From a view in the other orientation, line by line, in the order of places: rank[first] is how far the line is in the list of a node. */
+/* From a view in the other orientation, line by line, in the order of places. */
 static void NAME(pack_across)(void *to, const spti_nodes *nodes, const spti_view *v) {
   const T *from = v->val;
   T *val = to;
   for (int32_t place = 0; place < nodes->n; place++) {
     const int32_t i = line_at(nodes, place);
-    const int64_t begin = spti_view_begin(v, i), end = spti_view_end(v, i);
-    for (int64_t e = 0; e < end - begin; e++) {
-      const int64_t p = nodes->reversed ? end - 1 - e : begin + e;
+    const int64_t begin = spti_view_begin(v, i), last = spti_view_end(v, i) - 1;
+    NAME(target) target = {0};
+    for (int64_t e = begin; e <= last; e++) {
+      const int64_t p = nodes->reversed ? last - (e - begin) : e;
       const int32_t other = line_at(nodes, v->idx[p]);
-      const spti_node *node = &nodes->node[nodes->node_at[other]];
-      const int32_t *list = nodes->list + node->list;
-      int32_t *reached = &nodes->rank[node->first];
-      while (*reached < node->listed && list[*reached] < place) ++*reached;
-      T *at = NAME(cell_across)(val, nodes, node, nodes->pull ? other : place, nodes->pull ? place : other);
-      if (!at) at = &val[nodes->gathered[place]++];
-      *at = NAME(packed)(from[p], v->conj);
+      if (other < target.low || other >= target.high) target = NAME(target_of)(val, nodes, place, other);
+      target.at[(int64_t)(other - target.low) * target.step] = NAME(packed)(from[p], v->conj);
     }
     const spti_node *node = &nodes->node[nodes->node_at[place]];
-    const T d = v->unit ? 0 : from[spti_view_diagonal(v, i)];
-    val[node->value + cell(node->width, node->kind == SPTI_NODE_PULL ? node->listed : 0, true, place - node->first, place - node->first)] =
-        v->conj ? CONJ(d) : d;
+    const int32_t lead = node->kind == SPTI_NODE_PULL ? node->listed : 0, l = place - node->first;
+    if (v->unit) continue;
+    const T d = from[spti_view_diagonal(v, i)];
+    val[node->value + cell(node->width, lead, true, l, l)] = v->conj ? CONJ(d) : d;
   }
 }
