@@ -78,7 +78,8 @@ static sptrsm_status begin(sptrsm_matrix **out, sptrsm_context *context, const s
                        .nnz = from->nnz,
                        .caller_nnz = from->caller_nnz,
                        .diagonal_stored = from->diagonal_stored,
-                       .hash = {from->hash[0], from->hash[1]}};
+                       .hash = {from->hash[0], from->hash[1]},
+                       .lock = PTHREAD_MUTEX_INITIALIZER};
   if (context->place == SPTRSM_HOST) m->T.place = SPTRSM_HOST;
   m->home = spti_matrix_home(context, &m->T);
   atomic_init(&m->references, 1);

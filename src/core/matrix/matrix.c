@@ -129,7 +129,7 @@ sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context,
   SPTI_VISIT(context);
   sptrsm_matrix *m;
   SPTI_TRY(spti_host_alloc(&m, 1, sizeof *m, "matrix"));
-  *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode, .home = spti_matrix_home(context, T)};
+  *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode, .home = spti_matrix_home(context, T), .lock = PTHREAD_MUTEX_INITIALIZER};
   atomic_init(&m->references, 1);
   spti_context_retain(context);
   sptrsm_status status = fill(m, T);
@@ -157,18 +157,6 @@ void sptrsm_matrix_destroy(sptrsm_matrix *m) {
 }
 
 /* ---- views ---- */
-
-sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *m) {
-  const spti_storage *host = &m->storage[SPTI_NATURAL][SPTRSM_HOST];
-  *temporary = (spti_storage){0};
-  if (!host->present) {
-    const spti_storage *device = &m->storage[SPTI_NATURAL][SPTRSM_CUDA];
-    SPTI_TRY(spti_storage_copy(temporary, SPTRSM_HOST, device, SPTRSM_CUDA, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
-    host = temporary;
-  }
-  *out = host;
-  return SPTRSM_OK;
-}
 
 static spti_lines lines_of(const spti_storage *s) { return (spti_lines){.ptr = s->ptr, .idx = s->idx, .val = s->val}; }
 
@@ -247,16 +235,19 @@ static sptrsm_status view(spti_view *out, const sptrsm_matrix *matrix, spti_op o
   bool natural_pulls = (m->T.format == SPTRSM_CSR) != op.transpose;
   bool transposed = wanted != SPTI_ANY && natural_pulls != (wanted == SPTI_PULL);
   int kind = transposed ? SPTI_TRANSPOSED : SPTI_NATURAL;
-  SPTI_TRY(ensure(m, kind, place, values));
-  const spti_storage *s = &m->storage[kind][place];
+  pthread_mutex_lock(&m->lock);
+  const sptrsm_status status = ensure(m, kind, place, values);
+  const spti_storage s = m->storage[kind][place];
+  pthread_mutex_unlock(&m->lock);
+  SPTI_TRY(status);
   bool diagonal_first = ((m->T.format == SPTRSM_CSR) == (m->T.uplo == SPTRSM_UPPER)) != transposed;
   *out = (spti_view){.n = m->T.n,
                      .nnz = m->nnz,
                      .dtype = m->T.dtype,
                      .place = place,
-                     .ptr = s->ptr,
-                     .idx = s->idx,
-                     .val = s->val,
+                     .ptr = s.ptr,
+                     .idx = s.idx,
+                     .val = s.val,
                      .head = m->diagonal_stored && diagonal_first,
                      .tail = m->diagonal_stored && !diagonal_first,
                      .pull = natural_pulls != transposed,
@@ -277,14 +268,18 @@ sptrsm_status spti_matrix_lines(spti_view *out, const sptrsm_matrix *m, spti_op 
 /* ---- new values ---- */
 
 void spti_matrix_add_dependant(sptrsm_matrix *m, spti_dependant *d) {
+  pthread_mutex_lock(&m->lock);
   d->next = m->dependants;
   m->dependants = d;
+  pthread_mutex_unlock(&m->lock);
 }
 
 void spti_matrix_remove_dependant(sptrsm_matrix *m, const spti_dependant *d) {
+  pthread_mutex_lock(&m->lock);
   spti_dependant **at = &m->dependants;
   while (*at && *at != d) at = &(*at)->next;
   if (*at) *at = d->next;
+  pthread_mutex_unlock(&m->lock);
 }
 
 /* The caller's new values. Where they are in device memory, `host` is a copy for what only the host can do, or NULL. */

@@ -3,6 +3,7 @@
 #ifndef SPTI_CORE_MATRIX_MATRIX_H
 #define SPTI_CORE_MATRIX_MATRIX_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "core/context/context.h"
@@ -40,6 +41,7 @@ struct sptrsm_matrix {
   sptrsm_place home;          /* where the natural storage is: the context's place, or the host of a CUDA context with a memory limit */
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
   int64_t *caller_ptr;        /* of a matrix at home on a device and given in host memory: a copy of ptr on the host, else NULL */
+  pthread_mutex_t lock;       /* of storage and dependants, while two plans of the matrix are made at the same time (core/direct) */
   spti_dependant *dependants; /* that follow set_values, latest first */
   uint64_t hash[2];           /* spti_matrix_hash; 0: not made */
   sptrsm_matrix *pattern_of;  /* retained: the matrix with which this one shares its lines; NULL: they are its own */
@@ -53,7 +55,7 @@ static inline sptrsm_place spti_matrix_home(const sptrsm_context *context, const
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
 /* Likewise in a host context, for methods that read only ptr and idx: val may be NULL. */
 sptrsm_status spti_matrix_lines(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation);
-/* The natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
+/* storage.c: the natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
  * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
 /* storage.c: the map of the transposed storage in host memory, if there is one without. Only new values need it. */

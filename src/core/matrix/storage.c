@@ -187,6 +187,18 @@ sptrsm_status spti_storage_map_transposed(spti_storage *s, const spti_storage *i
   return status;
 }
 
+sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *m) {
+  const spti_storage *host = &m->storage[SPTI_NATURAL][SPTRSM_HOST];
+  *temporary = (spti_storage){0};
+  if (!host->present) {
+    const spti_storage *device = &m->storage[SPTI_NATURAL][SPTRSM_CUDA];
+    SPTI_TRY(spti_storage_copy(temporary, SPTRSM_HOST, device, SPTRSM_CUDA, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
+    host = temporary;
+  }
+  *out = host;
+  return SPTRSM_OK;
+}
+
 sptrsm_status spti_matrix_need_map(sptrsm_matrix *m) {
   spti_storage *s = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST], temporary;
   const spti_storage *natural;
