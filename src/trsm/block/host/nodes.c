@@ -175,9 +175,31 @@ static void gather_columns(spti_nodes *out, const search *s, int32_t *list) {
   }
 }
 
-static void number_nodes(spti_nodes *out, search *s) {
+sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
+  SPTI_TRY(spti_host_alloc(&nodes->rank, nodes->n, sizeof *nodes->rank, "ranks in a list"));
+  SPTI_TRY(spti_host_alloc(&nodes->node_at, nodes->n, sizeof *nodes->node_at, "nodes of places"));
+  return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
+}
+
+/* Memory for as many nodes and places in lists as there will be; rank is known. */
+static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
+  int64_t count = 0, listed = 0;
+  for (int32_t c = 0; c < s->count; c++) {
+    const run *r = &s->runs[c];
+    const bool dense = is_dense(r);
+    count += dense ? 1 : r->end - r->first;
+    listed += dense ? r->listed : r->entries;
+    for (int32_t t = r->first; t < r->end && dense && !nodes->pull; t++) count += nodes->rank[t] > 0;
+  }
+  SPTI_TRY(spti_host_alloc(&nodes->node, count, sizeof *nodes->node, "supernodes"));
+  return spti_host_alloc(&nodes->list, listed, sizeof *nodes->list, "lists of supernodes");
+}
+
+static sptrsm_status make_nodes(spti_nodes *out, search *s) {
+  SPTI_TRY(spti_nodes_alloc_packing(out));
   if (out->n) memset(out->rank, 0, (size_t)out->n * sizeof *out->rank);
   if (!out->pull) gather_columns(out, s, NULL);
+  SPTI_TRY(alloc_nodes(out, s));
   for (int32_t c = 0; c < s->count; c++) {
     const run *r = &s->runs[out->pull ? s->count - 1 - c : c];
     out->entries += r->entries;
@@ -185,30 +207,6 @@ static void number_nodes(spti_nodes *out, search *s) {
     else append_pushed(out, s, r);
   }
   if (!out->pull) gather_columns(out, s, out->list);
-}
-
-sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
-  SPTI_TRY(spti_host_alloc(&nodes->rank, nodes->n, sizeof *nodes->rank, "ranks in a list"));
-  SPTI_TRY(spti_host_alloc(&nodes->node_at, nodes->n, sizeof *nodes->node_at, "nodes of places"));
-  return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
-}
-
-/* Memory of the nodes: at most one for each run and one for each line; their lists are no longer than the lines. */
-static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
-  const int64_t n = nodes->n;
-  SPTI_TRY(spti_host_alloc(&nodes->node, s->count + n, sizeof *nodes->node, "supernodes"));
-  SPTI_TRY(spti_host_alloc(&nodes->list, s->view->nnz, sizeof *nodes->list, "lists of supernodes"));
-  return spti_nodes_alloc_packing(nodes);
-}
-
-/* An array of the entries that are used, in place of a longer one. */
-static sptrsm_status shorten(void *array, int64_t count, size_t size, const char *what) {
-  void *old, *used;
-  memcpy(&old, array, sizeof old);
-  SPTI_TRY(spti_host_alloc(&used, count, size, what));
-  memcpy(used, old, (size_t)count * size);
-  memcpy(array, &used, sizeof used);
-  spti_host_free(old);
   return SPTRSM_OK;
 }
 
@@ -224,10 +222,7 @@ sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_no
     s.count++;
     while (merge_top(&s, limits)) continue;
   }
-  SPTI_TRY_DONE(alloc_nodes(&nodes, &s));
-  number_nodes(&nodes, &s);
-  SPTI_TRY_DONE(shorten(&nodes.node, nodes.count, sizeof *nodes.node, "supernodes"));
-  SPTI_TRY_DONE(shorten(&nodes.list, nodes.list_length, sizeof *nodes.list, "lists of supernodes"));
+  SPTI_TRY_DONE(make_nodes(&nodes, &s));
   *out = nodes;
   nodes = (spti_nodes){0};
 done:

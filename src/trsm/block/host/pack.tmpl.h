@@ -14,6 +14,10 @@ static void NAME(pack_row)(T *val, const spti_nodes *nodes, const spti_node *nod
   T *row = val + node->value + cell(node->width, node->listed, true, l, -node->listed);
   for (int64_t p = spti_view_begin(v, i), end = spti_view_end(v, i); p < end; p++) {
     const int32_t other = line_at(nodes, v->idx[p]), o = other - node->first;
+    if (o < 0 && nodes->reversed && end - p == node->listed) { /* all places of the list */
+      for (int32_t e = node->listed - 1; e >= 0; e--) row[(int64_t)height * e] = NAME(packed)(from[p++], v->conj);
+      break;
+    }
     while (o < 0 && *at != other) at += step;
     row[(int64_t)height * (o >= 0 ? node->listed + o : at - nodes->list - node->list)] = NAME(packed)(from[p], v->conj);
   }
