@@ -32,13 +32,18 @@ typedef struct {
 
 static int32_t line_of(const search *s, int32_t t) { return s->mirrored ? s->view->n - 1 - t : t; }
 
+static int32_t line_length(const search *s, int32_t t) {
+  const int32_t i = line_of(s, t);
+  return (int32_t)(spti_view_end(s->view, i) - spti_view_begin(s->view, i));
+}
+
 /* Copies the off-diagonal entries of line t, ascending. */
 static int32_t read_line(int32_t *to, const search *s, int32_t t) {
   const spti_view *v = s->view;
-  int32_t i = line_of(s, t);
-  int64_t begin = spti_view_begin(v, i), length = spti_view_end(v, i) - begin;
-  for (int64_t e = 0; e < length; e++) to[e] = s->mirrored ? v->n - 1 - v->idx[begin + length - 1 - e] : v->idx[begin + e];
-  return (int32_t)length;
+  const int32_t length = line_length(s, t);
+  const int32_t *from = v->idx + spti_view_begin(v, line_of(s, t));
+  for (int32_t e = 0; e < length; e++) to[e] = s->mirrored ? v->n - 1 - from[length - 1 - e] : from[e];
+  return length;
 }
 
 static int64_t cells(int32_t width, int32_t listed) { return (int64_t)width * (width - 1) / 2 + (int64_t)width * listed; }
@@ -55,9 +60,14 @@ static bool is_dense(const run *r) { return r->end - r->first > 1 && block_cost(
 /* Time of the run as it will be solved; `grows`: both neighbours are not dense yet but may become so together, so count it as a block. */
 static int64_t cost(const run *r, bool grows) { return grows || is_dense(r) ? block_cost(r->end - r->first, r->listed) : single_cost(r); }
 
-/* Has line t the pattern of the last run's list without its first element, t itself? Then it continues the run without added zeros. */
-static bool continues(const run *last, const int32_t *list, const int32_t *line, int32_t length, int32_t t) {
-  return last->listed == length + 1 && list[0] == t && (length == 0 || memcmp(list + 1, line, (size_t)length * sizeof *line) == 0);
+/* Has line t the off-diagonal entries of line t - 1 without the first of them, t itself? Then it adds no zeros to a run that ends there. */
+static bool continues(const search *s, int32_t t) {
+  const spti_view *v = s->view;
+  const int32_t i = line_of(s, t), before = line_of(s, t - 1);
+  const int64_t begin = spti_view_begin(v, i), length = spti_view_end(v, i) - begin;
+  const int32_t *longer = v->idx + spti_view_begin(v, before);
+  if (spti_view_end(v, before) - spti_view_begin(v, before) != length + 1 || longer[s->mirrored ? length : 0] != i) return false;
+  return length == 0 || memcmp(longer + !s->mirrored, v->idx + begin, (size_t)length * sizeof *longer) == 0;
 }
 
 /* Union of b and the elements of a from `end` on: ascending, without duplicates. */
@@ -101,16 +111,9 @@ static bool merge_top(search *s, const spti_node_limits *limits) {
 /* A fundamental supernode: the longest run of lines from `first` on that continue each other. */
 static run take_run(search *s, int32_t first, int32_t width_most) {
   int64_t at = s->count ? s->runs[s->count - 1].list + s->runs[s->count - 1].listed : 0;
-  int32_t *list = s->list + at;
-  run r = {.first = first, .end = first + 1, .list = at};
-  r.entries = r.listed = read_line(list, s, first);
-  for (; r.end < s->view->n && r.end - r.first < width_most && r.listed > 0 && list[0] == r.end; r.end++) {
-    int32_t length = read_line(s->merged, s, r.end);
-    if (!continues(&r, list, s->merged, length, r.end)) break;
-    memcpy(list, s->merged, (size_t)length * sizeof *list);
-    r.listed = length;
-    r.entries += length;
-  }
+  run r = {.first = first, .end = first + 1, .list = at, .entries = line_length(s, first)};
+  for (; r.end < s->view->n && r.end - r.first < width_most && continues(s, r.end); r.end++) r.entries += line_length(s, r.end);
+  r.listed = read_line(s->list + at, s, r.end - 1);
   return r;
 }
 
