@@ -117,9 +117,9 @@ static void carry(sptrsm_plan *plan, spti_blob *blob) {
 static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const block_state *state = plan->state;
   const spti_nodes *s = &state->nodes;
-  info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + 2 * (int64_t)s->n) * sizeof *s->list +
-                     (s->pull ? 0 : (size_t)s->n * sizeof *s->gathered) + (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype) +
-                     state->trees.bytes;
+  info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + s->n) * sizeof *s->list +
+                     (size_t)s->n * sizeof *s->places + (s->pull ? 0 : (size_t)s->n * sizeof *s->gathered) +
+                     (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype) + state->trees.bytes;
   double cells = (double)(s->entries + s->added);
   snprintf(info->parameters, sizeof info->parameters, "isa=%s %s team=%d nodes=%d dense=%.0f%% zeros=%.1f%%", spti_isa_names[state->isa],
            s->pull ? "pull" : "push", plan->team, s->count, s->entries > 0 ? 100 * (double)s->dense / (double)s->entries : 0,

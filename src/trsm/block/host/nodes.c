@@ -180,7 +180,7 @@ static void gather_columns(spti_nodes *out, const search *s, int32_t *list) {
 
 sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
   SPTI_TRY(spti_host_alloc(&nodes->rank, nodes->n, sizeof *nodes->rank, "ranks in a list"));
-  SPTI_TRY(spti_host_alloc(&nodes->node_at, nodes->n, sizeof *nodes->node_at, "nodes of places"));
+  SPTI_TRY(spti_host_alloc(&nodes->places, nodes->n, sizeof *nodes->places, "nodes of places"));
   return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
 }
 
@@ -242,7 +242,7 @@ void spti_nodes_free(spti_nodes *nodes) {
     spti_host_free(nodes->list);
   }
   spti_host_free(nodes->rank);
-  spti_host_free(nodes->node_at);
+  spti_host_free(nodes->places);
   spti_host_free(nodes->gathered);
   *nodes = (spti_nodes){0};
 }
@@ -286,8 +286,8 @@ static void pack_across(void *val, const spti_nodes *nodes, const spti_view *v) 
   for (int32_t c = 0; c < nodes->count; c++) {
     const spti_node *node = &nodes->node[c];
     clear_node(val, node, sptrsm_dtype_bytes(v->dtype));
-    for (int32_t k = 0; k < node->width && node->kind != SPTI_NODE_GATHER; k++) nodes->node_at[node->first + k] = c;
-    nodes->rank[node->first] = 0;
+    for (int32_t k = 0; k < node->width && node->kind != SPTI_NODE_GATHER; k++)
+      nodes->places[node->first + k] = (spti_place){.node = c, .rank = -1, .last = -1};
   }
   SPTI_SWITCH(v->dtype, pack_across)(val, nodes, v);
 }

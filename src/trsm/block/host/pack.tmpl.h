@@ -83,22 +83,22 @@ typedef struct {
 } NAME(target);
 
 /* For line `place` of the orientation that the nodes do not follow, and what it has in the node of place `other`: a column of a strip, or
- * the row of a node that pushes. rank[first] is how far the lines have come in the list of the node. */
+ * the row of a node that pushes. Each place of a node's list is a line that has something there, so lines are counted instead of looking
+ * them up in the list. */
 static NAME(target) NAME(target_of)(T *val, const spti_nodes *nodes, int32_t place, int32_t other) {
-  const spti_node *node = &nodes->node[nodes->node_at[other]];
+  const spti_node *node = &nodes->node[nodes->places[other].node];
   const int32_t first = node->first, width = node->width, listed = node->listed;
-  const int32_t *list = nodes->list + node->list;
-  int32_t rank = nodes->rank[first];
-  while (rank < listed && list[rank] < place) rank++;
-  nodes->rank[first] = rank;
+  const bool inside = place >= first && place < first + width;
+  spti_place *reached = &nodes->places[first];
+  if (!inside && reached->last != place) reached->last = place, reached->rank++;
+  const int32_t rank = reached->rank;
   T *at = val + node->value;
   if (nodes->pull) {
     const int32_t row = (other - first) / SPTI_NODE_STRIP * SPTI_NODE_STRIP, height = strip_height(width, row / SPTI_NODE_STRIP);
-    at += cell(width, listed, true, row, place < first ? rank - listed : place - first);
+    at += cell(width, listed, true, row, inside ? place - first : rank - listed);
     return (NAME(target)){at, first + row, first + row + height, 1};
   }
   if (node->kind != SPTI_NODE_PUSH) return (NAME(target)){val + nodes->gathered[place]++, other, other + 1, 1};
-  const bool inside = place < first + width;
   const int32_t row = inside ? place - first : rank, height = strip_height(inside ? width : listed, row / SPTI_NODE_STRIP);
   at += inside ? cell(width, 0, true, row, 0) : spti_node_triangle_size(node) + cell(listed, width, false, row, -width);
   return (NAME(target)){at, first, first + width, height};
@@ -118,7 +118,7 @@ static void NAME(pack_across)(void *to, const spti_nodes *nodes, const spti_view
       if (other < target.low || other >= target.high) target = NAME(target_of)(val, nodes, place, other);
       target.at[(int64_t)(other - target.low) * target.step] = NAME(packed)(from[p], v->conj);
     }
-    const spti_node *node = &nodes->node[nodes->node_at[place]];
+    const spti_node *node = &nodes->node[nodes->places[place].node];
     const int32_t lead = node->kind == SPTI_NODE_PULL ? node->listed : 0, l = place - node->first;
     if (v->unit) continue;
     const T d = from[spti_view_diagonal(v, i)];
