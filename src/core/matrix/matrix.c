@@ -353,9 +353,14 @@ static sptrsm_status follow_values(sptrsm_matrix *m, new_values *v) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
+/* All that can fail in a host context. */
+static sptrsm_status prepare_values(const sptrsm_matrix *m, new_values *v) {
   SPTI_TRY(check_new_diagonal(m, v));
-  if (m->storage[SPTI_TRANSPOSED][SPTRSM_HOST].val) SPTI_TRY(spti_matrix_need_map(m));
+  return m->storage[SPTI_TRANSPOSED][SPTRSM_HOST].val ? spti_matrix_need_map((sptrsm_matrix *)m) : SPTRSM_OK;
+}
+
+static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
+  SPTI_TRY(prepare_values(m, v));
   spti_storage *natural = &m->storage[SPTI_NATURAL][m->home];
   void *old = natural->val;
   if (!natural->owned) natural->val = (void *)v->caller;
@@ -373,7 +378,7 @@ static sptrsm_status take_values(new_values *out, const sptrsm_matrix *m, const 
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *m, const void *val) {
   new_values v;
   SPTI_TRY(take_values(&v, m, val));
-  sptrsm_status status = check_new_diagonal(m, &v);
+  sptrsm_status status = prepare_values(m, &v);
   spti_host_free(v.copy);
   return status;
 }
