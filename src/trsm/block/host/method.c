@@ -44,8 +44,8 @@ static void free_state(sptrsm_plan *plan) {
   plan->state = NULL;
 }
 
-/* The lines in which factors have their supernodes: columns of what is solved forwards, rows of what is solved backwards. Values are packed
- * from the lines that are stored. */
+/* The lines in which factors have their supernodes: columns of what is solved forwards, rows of what is solved backwards. They may
+ * have no values. */
 static sptrsm_status oriented(spti_view *out, const sptrsm_plan *plan) {
   return spti_matrix_lines(out, plan->matrix, plan->op, plan->view.backward ? SPTI_PULL : SPTI_PUSH);
 }
@@ -54,17 +54,22 @@ static sptrsm_status alloc_values(void **out, const spti_nodes *nodes, sptrsm_dt
   return spti_host_alloc(out, nodes->stored, sptrsm_dtype_bytes(dtype), "values of supernodes");
 }
 
+/* From lines in that orientation if they have values, which takes less time, else from the lines that are stored. */
+static void pack(const block_state *state, const sptrsm_plan *plan, const spti_view *v) {
+  spti_nodes_pack(state->val, &state->nodes, v->val ? v : &plan->view);
+}
+
 static sptrsm_status update_values(sptrsm_plan *plan) {
   block_state *state = plan->state;
+  spti_view v;
+  SPTI_TRY(oriented(&v, plan));
   if (state->val_borrowed) {
-    spti_view v;
-    SPTI_TRY(oriented(&v, plan));
     SPTI_TRY(spti_nodes_check_fit(&state->nodes, &v));
     SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
     memset(state->val, 0, (size_t)state->nodes.stored * sptrsm_dtype_bytes(v.dtype)); /* nodes that were read may say that they are exact */
     state->val_borrowed = false;
   }
-  spti_nodes_pack(state->val, &state->nodes, &plan->view);
+  pack(state, plan, &v);
   return SPTRSM_OK;
 }
 
@@ -93,7 +98,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(oriented(&v, plan));
   SPTI_TRY(spti_nodes_find(&state->nodes, &v, &limits));
   SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
-  spti_nodes_pack(state->val, &state->nodes, &plan->view);
+  pack(state, plan, &v);
   SPTI_TRY(spti_node_trees_build(&state->trees, &state->nodes));
   plan->team = state->trees.schedule.team;
   return SPTRSM_OK;

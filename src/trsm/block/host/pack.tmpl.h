@@ -104,23 +104,23 @@ static NAME(target) NAME(target_of)(T *val, const spti_nodes *nodes, int32_t pla
   return (NAME(target)){at, first, first + width, height};
 }
 
-/* From a view in the other orientation, line by line, in the order of places. */
+/* From a view in the other orientation, line by line, in the order of places; also the entries of a line are taken in that order. */
 static void NAME(pack_across)(void *to, const spti_nodes *nodes, const spti_view *v) {
+  const int32_t sign = nodes->reversed ? -1 : 1, shift = nodes->reversed ? nodes->n - 1 : 0;
+  const int32_t *idx = v->idx;
   const T *from = v->val;
   T *val = to;
   for (int32_t place = 0; place < nodes->n; place++) {
     const int32_t i = line_at(nodes, place);
-    const int64_t begin = spti_view_begin(v, i), last = spti_view_end(v, i) - 1;
-    NAME(target) target = {0};
-    for (int64_t e = begin; e <= last; e++) {
-      const int64_t p = nodes->reversed ? last - (e - begin) : e;
-      const int32_t other = line_at(nodes, v->idx[p]);
-      if (other < target.low || other >= target.high) target = NAME(target_of)(val, nodes, place, other);
-      target.at[(int64_t)(other - target.low) * target.step] = NAME(packed)(from[p], v->conj);
+    const int64_t begin = spti_view_begin(v, i), end = spti_view_end(v, i);
+    for (int64_t p = nodes->reversed ? end - 1 : begin; p >= begin && p < end;) {
+      const NAME(target) t = NAME(target_of)(val, nodes, place, shift + sign * idx[p]);
+      for (int32_t other; p >= begin && p < end && (other = shift + sign * idx[p]) < t.high; p += sign)
+        t.at[(int64_t)(other - t.low) * t.step] = NAME(packed)(from[p], v->conj);
     }
+    if (v->unit) continue;
     const spti_node *node = &nodes->node[nodes->places[place].node];
     const int32_t lead = node->kind == SPTI_NODE_PULL ? node->listed : 0, l = place - node->first;
-    if (v->unit) continue;
     const T d = from[spti_view_diagonal(v, i)];
     val[node->value + cell(node->width, lead, true, l, l)] = v->conj ? CONJ(d) : d;
   }
