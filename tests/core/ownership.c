@@ -238,7 +238,7 @@ static void limits(const char *method) {
   sptrsm_matrix_destroy(m);
 }
 
-/* Lines by the other orientation come with a map of the values. */
+/* Lines by the other orientation get a map of the values when these change for the first time. */
 Test(ownership, a_matrix_tells_the_bytes_of_its_own_arrays) {
   const size_t entries = (size_t)A.ptr[N], lines = sizeof A.ptr + entries * (sizeof *A.idx + sizeof *A.val);
   sptrsm_matrix *copied = make_matrix(SPTRSM_COPY), *borrowed = make_matrix(SPTRSM_BORROW);
@@ -246,6 +246,8 @@ Test(ownership, a_matrix_tells_the_bytes_of_its_own_arrays) {
   cr_assert_eq(spti_matrix_bytes(borrowed), 0);
   spti_view v;
   cr_assert_eq(spti_matrix_view(&v, borrowed, spti_op_from(SPTRSM_N), SPTI_PUSH, SPTRSM_HOST), SPTRSM_OK);
+  cr_assert_eq(spti_matrix_bytes(borrowed), lines);
+  cr_assert_eq(sptrsm_matrix_set_values(borrowed, A.val), SPTRSM_OK);
   cr_assert_eq(spti_matrix_bytes(borrowed), lines + entries * sizeof(int64_t));
   sptrsm_matrix_destroy(copied);
   sptrsm_matrix_destroy(borrowed);

@@ -29,6 +29,7 @@ static int places_number(const spti_uniform *s, const sptrsm_plan *plan) {
 
 /* For a plan that reads the storage in which the values do not lie: the place of each of its entries. */
 static sptrsm_status need_places(spti_uniform *s, const sptrsm_plan *plan) {
+  SPTI_TRY(spti_matrix_need_map(plan->matrix));
   const int64_t nnz = plan->view.nnz, *here = s->sources[matrix_of(s->pattern, plan)], *there = storage_of(plan)->source;
   int64_t **at = &s->at[places_number(s, plan)], *of_caller;
   if (here == there || *at) return SPTRSM_OK;
@@ -100,7 +101,9 @@ static sptrsm_status create(sptrsm_batch *b, const spti_batch_source *source) {
   SPTI_TRY(create_pattern(&s->pattern, b, source->items[0]));
   for (int matrix = 0; matrix < 2; matrix++) {
     const sptrsm_plan *plan = s->pattern->slots[matrix][0][0].plan;
-    if (plan) s->sources[matrix] = storage_of(plan)->source;
+    if (!plan) continue;
+    SPTI_TRY(spti_matrix_need_map(plan->matrix));
+    s->sources[matrix] = storage_of(plan)->source;
   }
   SPTI_TRY(spti_host_alloc(&s->faults, b->count, sizeof *s->faults, "item statuses"));
   memset(s->faults, -1, (size_t)b->count * sizeof *s->faults);

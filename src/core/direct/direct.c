@@ -125,7 +125,6 @@ static sptrsm_status take_options(sptrsm_direct *d, bool *mixed, const sptrsm_op
 
 /* ---- the first plans ---- */
 
-enum { L_SLOT = 0, U_SLOT = 4 }; /* op N; U as a matrix of its own */
 enum { TOGETHER_LEAST = 50000 }; /* entries of either: with fewer, waking a thread costs what it saves */
 
 typedef struct {
@@ -143,10 +142,12 @@ static void run_analysis(void *argument, int64_t piece, int member) {
   if (a->status != SPTRSM_OK) snprintf(a->message, sizeof a->message, "%s", sptrsm_last_error());
 }
 
-/* L and U by two threads. The caller takes the first piece, so that is the larger one, and the caller seldom waits for the other thread. */
-static sptrsm_status analyse_together(sptrsm_direct *d) {
-  const bool swapped = d->matrix[SPTI_U_MATRIX]->nnz > d->matrix[SPTI_L_MATRIX]->nnz;
-  analysis both[2] = {{.d = d, .slot = swapped ? U_SLOT : L_SLOT}, {.d = d, .slot = swapped ? L_SLOT : U_SLOT}};
+/* L and U, of these slots, by two threads. The caller takes the first piece, so that is the larger one, and the caller seldom waits for the
+ * other thread. */
+static sptrsm_status analyse_together(sptrsm_direct *d, int l_slot, int u_slot) {
+  const sptrsm_matrix *U_matrix = d->matrix[SPTI_U_MATRIX];
+  const bool swapped = U_matrix && U_matrix->nnz > d->matrix[SPTI_L_MATRIX]->nnz;
+  analysis both[2] = {{.d = d, .slot = swapped ? u_slot : l_slot}, {.d = d, .slot = swapped ? l_slot : u_slot}};
   spti_team_run(d->context->team, 2, 2, run_analysis, both);
   const analysis *L = &both[swapped], *U = &both[!swapped], *failed = L->status != SPTRSM_OK ? L : U;
   if (failed->status != SPTRSM_OK) {
@@ -154,20 +155,26 @@ static sptrsm_status analyse_together(sptrsm_direct *d) {
     sptrsm_plan_destroy(U->plan);
     return spti_fail(failed->status, "%s", failed->message);
   }
-  const sptrsm_status status = spti_direct_adopt_plan(d, L_SLOT, L->plan);
-  if (status == SPTRSM_OK) return spti_direct_adopt_plan(d, U_SLOT, U->plan);
+  const sptrsm_status status = spti_direct_adopt_plan(d, l_slot, L->plan);
+  if (status == SPTRSM_OK) return spti_direct_adopt_plan(d, u_slot, U->plan);
   sptrsm_plan_destroy(U->plan);
   return status;
 }
 
 static sptrsm_status make_first_plans(sptrsm_direct *d) {
-  spti_direct_slot *s;
-  const sptrsm_matrix *L = d->matrix[SPTI_L_MATRIX], *U = d->matrix[SPTI_U_MATRIX];
-  const bool large = U && L->nnz >= TOGETHER_LEAST && U->nnz >= TOGETHER_LEAST;
-  if (large && d->context->place == SPTRSM_HOST && spti_direct_plans(d) == 0 && spti_team_ready(d->context->team) > 1)
-    return analyse_together(d);
-  SPTI_TRY(need_plan(&s, d, &(spti_system_stage){.factor = SPTI_L}));
-  return d->has_U ? need_plan(&s, d, &(spti_system_stage){.factor = SPTI_U}) : SPTRSM_OK;
+  const spti_system_stage stages[2] = {{.factor = SPTI_L}, {.factor = SPTI_U}};
+  spti_direct_slot *slot[2];
+  bool large = d->has_U && d->context->place == SPTRSM_HOST && spti_direct_plans(d) == 0;
+  for (int s = 0; s < 2 && large; s++) {
+    int matrix;
+    spti_op op;
+    slot[s] = slot_of(d, &matrix, &op, &stages[s]);
+    large = d->matrix[matrix]->nnz >= TOGETHER_LEAST;
+  }
+  if (large && spti_team_ready(d->context->team) > 1)
+    return analyse_together(d, (int)(slot[0] - &d->slots[0][0][0]), (int)(slot[1] - &d->slots[0][0][0]));
+  for (int s = 0; s < 1 + d->has_U; s++) SPTI_TRY(need_plan(&slot[s], d, &stages[s]));
+  return SPTRSM_OK;
 }
 
 typedef struct {

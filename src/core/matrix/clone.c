@@ -65,7 +65,7 @@ static sptrsm_status copy_all(sptrsm_matrix *m, const sptrsm_matrix *from) {
   const sptrsm_place place = m->home;
   if (may_borrow(m, from)) m->storage[SPTI_NATURAL][place] = from->storage[SPTI_NATURAL][place];
   else SPTI_TRY(copy_storage(m, from, SPTI_NATURAL));
-  if (place == from->home && from->storage[SPTI_TRANSPOSED][place].present) SPTI_TRY(copy_storage(m, from, SPTI_TRANSPOSED));
+  if (place == from->home && from->storage[SPTI_TRANSPOSED][place].val) SPTI_TRY(copy_storage(m, from, SPTI_TRANSPOSED));
   return copy_pointers(m, from);
 }
 
@@ -78,7 +78,8 @@ static sptrsm_status begin(sptrsm_matrix **out, sptrsm_context *context, const s
                        .nnz = from->nnz,
                        .caller_nnz = from->caller_nnz,
                        .diagonal_stored = from->diagonal_stored,
-                       .hash = {from->hash[0], from->hash[1]}};
+                       .hash = {from->hash[0], from->hash[1]},
+                       .lock = PTHREAD_MUTEX_INITIALIZER};
   if (context->place == SPTRSM_HOST) m->T.place = SPTRSM_HOST;
   m->home = spti_matrix_home(context, &m->T);
   atomic_init(&m->references, 1);

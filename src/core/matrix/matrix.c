@@ -129,7 +129,7 @@ sptrsm_status sptrsm_matrix_create(sptrsm_matrix **out, sptrsm_context *context,
   SPTI_VISIT(context);
   sptrsm_matrix *m;
   SPTI_TRY(spti_host_alloc(&m, 1, sizeof *m, "matrix"));
-  *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode, .home = spti_matrix_home(context, T)};
+  *m = (sptrsm_matrix){.context = context, .T = *T, .mode = mode, .home = spti_matrix_home(context, T), .lock = PTHREAD_MUTEX_INITIALIZER};
   atomic_init(&m->references, 1);
   spti_context_retain(context);
   sptrsm_status status = fill(m, T);
@@ -158,18 +158,6 @@ void sptrsm_matrix_destroy(sptrsm_matrix *m) {
 
 /* ---- views ---- */
 
-sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *m) {
-  const spti_storage *host = &m->storage[SPTI_NATURAL][SPTRSM_HOST];
-  *temporary = (spti_storage){0};
-  if (!host->present) {
-    const spti_storage *device = &m->storage[SPTI_NATURAL][SPTRSM_CUDA];
-    SPTI_TRY(spti_storage_copy(temporary, SPTRSM_HOST, device, SPTRSM_CUDA, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
-    host = temporary;
-  }
-  *out = host;
-  return SPTRSM_OK;
-}
-
 static spti_lines lines_of(const spti_storage *s) { return (spti_lines){.ptr = s->ptr, .idx = s->idx, .val = s->val}; }
 
 /* From the natural storage in device memory to the transposed one. Also for new values of the same pattern. */
@@ -186,22 +174,21 @@ static sptrsm_status make_transposed_on_device(sptrsm_matrix *m) {
   return status;
 }
 
-/* Transposes on the host. The map of positions stays with the storage that is kept. */
-static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place) {
-  size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
+/* Transposes on the host, for the host perhaps without values. A storage that goes to a device has its map at once. */
+static sptrsm_status make_transposed(sptrsm_matrix *m, sptrsm_place place, bool values) {
+  size_t value_bytes = values ? sptrsm_dtype_bytes(m->T.dtype) : 0;
   const spti_storage *natural;
   spti_storage temporary, transposed = {0};
   SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
   const int64_t *map = m->storage[SPTI_NATURAL][m->home].source;
-  spti_storage mapped = *natural;
-  mapped.source = (int64_t *)map;
   sptrsm_status status;
-  SPTI_TRY_DONE(spti_storage_transpose(&transposed, &mapped, m->T.n, value_bytes));
+  SPTI_TRY_DONE(spti_storage_transpose(&transposed, natural, m->T.n, value_bytes));
   spti_storage *target = &m->storage[SPTI_TRANSPOSED][place];
   if (place == SPTRSM_HOST) {
     *target = transposed;
     transposed = (spti_storage){0};
   } else {
+    SPTI_TRY_DONE(spti_storage_map_transposed(&transposed, natural, map, m->T.n));
     SPTI_TRY_DONE(spti_storage_copy(target, place, &transposed, SPTRSM_HOST, m->context, m->T.n, m->nnz, value_bytes));
     target->source = transposed.source;
     transposed.source = NULL;
@@ -212,52 +199,55 @@ done:
   return status;
 }
 
-static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place);
+static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place, bool values);
 
-/* The lines that another matrix has, or makes now, with the values of this one. */
+/* The lines that another matrix has, or makes now. */
 static sptrsm_status share_transposed(sptrsm_matrix *m) {
-  spti_storage *transposed = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
-  const size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
-  SPTI_TRY(ensure(m->pattern_of, SPTI_TRANSPOSED, SPTRSM_HOST));
-  SPTI_TRY(spti_storage_share(transposed, &m->pattern_of->storage[SPTI_TRANSPOSED][SPTRSM_HOST], m->nnz, value_bytes));
-  spti_storage_gather(transposed->val, m->storage[SPTI_NATURAL][SPTRSM_HOST].val, transposed->source, m->nnz, value_bytes);
+  spti_storage *s = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
+  SPTI_TRY(ensure(m->pattern_of, SPTI_TRANSPOSED, SPTRSM_HOST, false));
+  *s = m->pattern_of->storage[SPTI_TRANSPOSED][SPTRSM_HOST];
+  s->val = NULL;
+  s->owned = s->shared = true;
   return SPTRSM_OK;
 }
 
-static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place) {
-  if (m->storage[kind][place].present) return SPTRSM_OK;
+static sptrsm_status make_storage(sptrsm_matrix *m, int kind, sptrsm_place place, bool values) {
   if (m->pattern_of && kind == SPTI_TRANSPOSED) return share_transposed(m);
   const bool fits = m->T.n > 0 && m->nnz > 0 && m->nnz <= INT32_MAX, on_device = m->storage[SPTI_NATURAL][SPTRSM_CUDA].present;
-  if (kind == SPTI_TRANSPOSED) return place == SPTRSM_CUDA && fits && on_device ? make_transposed_on_device(m) : make_transposed(m, place);
+  if (kind == SPTI_TRANSPOSED)
+    return place == SPTRSM_CUDA && fits && on_device ? make_transposed_on_device(m) : make_transposed(m, place, values);
   const sptrsm_place home = m->home; /* the natural storage in the other place of a CUDA context */
   return spti_storage_copy(&m->storage[SPTI_NATURAL][place], place, &m->storage[SPTI_NATURAL][home], home, m->context, m->T.n, m->nnz,
                            sptrsm_dtype_bytes(m->T.dtype));
 }
 
-unsigned spti_matrix_device_copies(const sptrsm_matrix *m) {
-  return (m->storage[SPTI_NATURAL][SPTRSM_CUDA].present ? 1 : 0) | (m->storage[SPTI_TRANSPOSED][SPTRSM_CUDA].present ? 2 : 0);
+/* Transposed lines that were made without values get them here. */
+static sptrsm_status ensure(sptrsm_matrix *m, int kind, sptrsm_place place, bool values) {
+  spti_storage *s = &m->storage[kind][place];
+  if (!s->present) SPTI_TRY(make_storage(m, kind, place, values));
+  if (s->val || !values || kind == SPTI_NATURAL) return SPTRSM_OK;
+  return spti_storage_transpose_values(s, &m->storage[SPTI_NATURAL][SPTRSM_HOST], m->T.n, sptrsm_dtype_bytes(m->T.dtype));
 }
 
-void spti_matrix_drop_device_copies(sptrsm_matrix *m, unsigned kept) {
-  for (int kind = 0; kind < 2; kind++)
-    if (!(kept >> kind & 1)) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
-}
-
-sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti_op op, spti_orientation wanted, sptrsm_place place) {
+static sptrsm_status view(spti_view *out, const sptrsm_matrix *matrix, spti_op op, spti_orientation wanted, sptrsm_place place,
+                          bool values) {
   sptrsm_matrix *m = (sptrsm_matrix *)matrix; /* the storages are a cache */
   bool natural_pulls = (m->T.format == SPTRSM_CSR) != op.transpose;
   bool transposed = wanted != SPTI_ANY && natural_pulls != (wanted == SPTI_PULL);
   int kind = transposed ? SPTI_TRANSPOSED : SPTI_NATURAL;
-  SPTI_TRY(ensure(m, kind, place));
-  const spti_storage *s = &m->storage[kind][place];
+  pthread_mutex_lock(&m->lock);
+  const sptrsm_status status = ensure(m, kind, place, values);
+  const spti_storage s = m->storage[kind][place];
+  pthread_mutex_unlock(&m->lock);
+  SPTI_TRY(status);
   bool diagonal_first = ((m->T.format == SPTRSM_CSR) == (m->T.uplo == SPTRSM_UPPER)) != transposed;
   *out = (spti_view){.n = m->T.n,
                      .nnz = m->nnz,
                      .dtype = m->T.dtype,
                      .place = place,
-                     .ptr = s->ptr,
-                     .idx = s->idx,
-                     .val = s->val,
+                     .ptr = s.ptr,
+                     .idx = s.idx,
+                     .val = s.val,
                      .head = m->diagonal_stored && diagonal_first,
                      .tail = m->diagonal_stored && !diagonal_first,
                      .pull = natural_pulls != transposed,
@@ -267,17 +257,29 @@ sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *matrix, spti
   return SPTRSM_OK;
 }
 
+sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *m, spti_op op, spti_orientation wanted, sptrsm_place place) {
+  return view(out, m, op, wanted, place, true);
+}
+
+sptrsm_status spti_matrix_lines(spti_view *out, const sptrsm_matrix *m, spti_op op, spti_orientation wanted) {
+  return view(out, m, op, wanted, SPTRSM_HOST, false);
+}
+
 /* ---- new values ---- */
 
 void spti_matrix_add_dependant(sptrsm_matrix *m, spti_dependant *d) {
+  pthread_mutex_lock(&m->lock);
   d->next = m->dependants;
   m->dependants = d;
+  pthread_mutex_unlock(&m->lock);
 }
 
 void spti_matrix_remove_dependant(sptrsm_matrix *m, const spti_dependant *d) {
+  pthread_mutex_lock(&m->lock);
   spti_dependant **at = &m->dependants;
   while (*at && *at != d) at = &(*at)->next;
   if (*at) *at = d->next;
+  pthread_mutex_unlock(&m->lock);
 }
 
 /* The caller's new values. Where they are in device memory, `host` is a copy for what only the host can do, or NULL. */
@@ -327,7 +329,7 @@ static sptrsm_status refresh_storage(sptrsm_matrix *m, int kind, sptrsm_place pl
   spti_storage *s = &m->storage[kind][place];
   size_t value_bytes = sptrsm_dtype_bytes(m->T.dtype);
   const int64_t *source = s->source ? s->source : kind == SPTI_NATURAL ? m->storage[kind][m->home].source : NULL;
-  if (!s->present || !s->owned) return SPTRSM_OK;
+  if (!s->present || !s->owned || !s->val) return SPTRSM_OK;
   if (place == SPTRSM_HOST || source) SPTI_TRY(bring_to_host(v, m));
   if (place == SPTRSM_HOST) {
     spti_storage_gather(s->val, v->host, source, m->nnz, value_bytes);
@@ -351,8 +353,14 @@ static sptrsm_status follow_values(sptrsm_matrix *m, new_values *v) {
   return SPTRSM_OK;
 }
 
-static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
+/* All that can fail in a host context. */
+static sptrsm_status prepare_values(const sptrsm_matrix *m, new_values *v) {
   SPTI_TRY(check_new_diagonal(m, v));
+  return m->storage[SPTI_TRANSPOSED][SPTRSM_HOST].val ? spti_matrix_need_map((sptrsm_matrix *)m) : SPTRSM_OK;
+}
+
+static sptrsm_status replace_values(sptrsm_matrix *m, new_values *v) {
+  SPTI_TRY(prepare_values(m, v));
   spti_storage *natural = &m->storage[SPTI_NATURAL][m->home];
   void *old = natural->val;
   if (!natural->owned) natural->val = (void *)v->caller;
@@ -370,7 +378,7 @@ static sptrsm_status take_values(new_values *out, const sptrsm_matrix *m, const 
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *m, const void *val) {
   new_values v;
   SPTI_TRY(take_values(&v, m, val));
-  sptrsm_status status = check_new_diagonal(m, &v);
+  sptrsm_status status = prepare_values(m, &v);
   spti_host_free(v.copy);
   return status;
 }

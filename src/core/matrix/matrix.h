@@ -3,17 +3,18 @@
 #ifndef SPTI_CORE_MATRIX_MATRIX_H
 #define SPTI_CORE_MATRIX_MATRIX_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "core/context/context.h"
 #include "core/matrix/view.h"
 
 /* Compressed lines (CSR or CSC) in host or device memory. source[p]: the caller's position of the value at position
- * p; NULL: the same position. */
+ * p; NULL: the same position, or, of transposed lines, not needed yet (spti_matrix_need_map). */
 typedef struct {
   int64_t *ptr;
   int32_t *idx;
-  void *val;
+  void *val;       /* NULL: of transposed lines, not needed yet (spti_matrix_lines) */
   int64_t *source; /* host memory */
   bool present, owned;
   bool shared; /* ptr, idx and source are another matrix's (sptrsm_matrix.pattern_of) */
@@ -40,6 +41,7 @@ struct sptrsm_matrix {
   sptrsm_place home;          /* where the natural storage is: the context's place, or the host of a CUDA context with a memory limit */
   spti_storage storage[2][2]; /* [natural, transposed][host, device] */
   int64_t *caller_ptr;        /* of a matrix at home on a device and given in host memory: a copy of ptr on the host, else NULL */
+  pthread_mutex_t lock;       /* of storage and dependants, while two plans of the matrix are made at the same time (core/direct) */
   spti_dependant *dependants; /* that follow set_values, latest first */
   uint64_t hash[2];           /* spti_matrix_hash; 0: not made */
   sptrsm_matrix *pattern_of;  /* retained: the matrix with which this one shares its lines; NULL: they are its own */
@@ -51,9 +53,13 @@ static inline sptrsm_place spti_matrix_home(const sptrsm_context *context, const
 
 /* The view of op(T) in the wanted orientation and place, made at the first request and cached. */
 sptrsm_status spti_matrix_view(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation, sptrsm_place);
-/* The natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
+/* Likewise in a host context, for methods that read only ptr and idx: val may be NULL. */
+sptrsm_status spti_matrix_lines(spti_view *out, const sptrsm_matrix *, spti_op, spti_orientation);
+/* storage.c: the natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
  * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
+/* storage.c: the map of the transposed storage in host memory, if there is one without. Only new values need it. */
+sptrsm_status spti_matrix_need_map(sptrsm_matrix *);
 sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* the errors of set_values, before it is called */
 /* Which storages are in device memory, a bit each; and frees those that are not among `kept`, which no plan uses. */
 unsigned spti_matrix_device_copies(const sptrsm_matrix *);
@@ -101,7 +107,11 @@ sptrsm_status spti_storage_copy(spti_storage *to, sptrsm_place to_place, const s
 /* Host: the lines of `from`, which has to outlive it, with values of its own, which are still to be written. */
 sptrsm_status spti_storage_share(spti_storage *out, const spti_storage *from, int64_t nnz, size_t value_bytes);
 sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
-sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
+/* The lines of `in`, transposed, without a map, and for value_bytes 0 without values; values for such lines, which stay NULL if there is no
+ * memory; and their map, composed with `map`, which may be NULL, of `in`. */
+sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes);
+sptrsm_status spti_storage_transpose_values(spti_storage *, const spti_storage *in, int32_t n, size_t value_bytes);
+sptrsm_status spti_storage_map_transposed(spti_storage *, const spti_storage *in, const int64_t *map, int32_t n);
 void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes);
 
 #endif

@@ -116,15 +116,31 @@ sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage 
   return SPTRSM_OK;
 }
 
-/* A stable counting sort by index. out->source is composed with the map that the input has. */
+/* Puts all entries, line by line, to the next free positions of the lines of `out`; idx or val of `out` may be NULL. */
+static inline void put_entries(const spti_storage *out, int64_t *next, const spti_storage *in, int32_t n, size_t value_bytes) {
+  char *to = out->val;
+  const char *from = in->val;
+  for (int32_t i = 0; i < n; i++)
+    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
+      const int64_t q = next[in->idx[p]]++;
+      if (out->idx) out->idx[q] = i;
+      if (value_bytes > 0) memcpy(to + (size_t)q * value_bytes, from + (size_t)p * value_bytes, value_bytes);
+    }
+}
+
+static void put_all(const spti_storage *out, int64_t *next, const spti_storage *in, int32_t n, size_t value_bytes) {
+  switch (value_bytes) { /* constant sizes, as above */
+  case 0: put_entries(out, next, in, n, 0); break;
+  case 4: put_entries(out, next, in, n, 4); break;
+  case 8: put_entries(out, next, in, n, 8); break;
+  default: put_entries(out, next, in, n, 16);
+  }
+}
+
+/* A stable counting sort by index. */
 sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes) {
   int64_t nnz = in->ptr[n];
   SPTI_TRY(spti_storage_alloc(out, NULL, n, nnz, value_bytes));
-  sptrsm_status status = spti_host_alloc(&out->source, nnz, sizeof *out->source, "map of matrix values");
-  if (status != SPTRSM_OK) {
-    spti_storage_free(out, NULL);
-    return status;
-  }
   int64_t *next = out->ptr; /* while filling, next[j] is the next free position of line j */
   memset(next, 0, ((size_t)n + 1) * sizeof *next);
   for (int64_t p = 0; p < nnz; p++) next[in->idx[p]]++;
@@ -133,22 +149,82 @@ sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, 
     next[j] = sum;
     sum += count;
   }
-  for (int32_t i = 0; i < n; i++)
-    for (int64_t p = in->ptr[i]; p < in->ptr[i + 1]; p++) {
-      int64_t q = next[in->idx[p]]++;
-      out->idx[q] = i;
-      out->source[q] = p;
-    }
+  put_all(out, next, in, n, value_bytes);
   for (int64_t j = n; j > 0; j--) next[j] = next[j - 1];
   next[0] = 0;
-  spti_storage_gather(out->val, in->val, out->source, nnz, value_bytes);
-  if (in->source)
-    for (int64_t q = 0; q < nnz; q++) out->source[q] = in->source[out->source[q]];
+  if (value_bytes > 0) return SPTRSM_OK;
+  spti_host_free(out->val);
+  out->val = NULL;
   return SPTRSM_OK;
 }
 
+static sptrsm_status copy_pointers(int64_t **out, const spti_storage *s, int32_t n) {
+  SPTI_TRY(spti_host_alloc(out, n, sizeof **out, "matrix pointers"));
+  if (n > 0) memcpy(*out, s->ptr, (size_t)n * sizeof **out);
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_storage_transpose_values(spti_storage *s, const spti_storage *in, int32_t n, size_t value_bytes) {
+  spti_storage values = {0};
+  int64_t *next;
+  SPTI_TRY(copy_pointers(&next, s, n));
+  const sptrsm_status status = spti_host_alloc(&values.val, in->ptr[n], value_bytes, "matrix values");
+  if (status == SPTRSM_OK) put_all(&values, next, in, n, value_bytes);
+  s->val = values.val;
+  spti_host_free(next);
+  return status;
+}
+
+sptrsm_status spti_storage_map_transposed(spti_storage *s, const spti_storage *in, const int64_t *map, int32_t n) {
+  int64_t *next, *source;
+  SPTI_TRY(copy_pointers(&next, s, n));
+  const sptrsm_status status = spti_host_alloc(&source, in->ptr[n], sizeof *source, "map of matrix values");
+  if (status == SPTRSM_OK) {
+    for (int64_t p = 0; p < in->ptr[n]; p++) source[next[in->idx[p]]++] = map ? map[p] : p;
+    s->source = source;
+  }
+  spti_host_free(next);
+  return status;
+}
+
+sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *m) {
+  const spti_storage *host = &m->storage[SPTI_NATURAL][SPTRSM_HOST];
+  *temporary = (spti_storage){0};
+  if (!host->present) {
+    const spti_storage *device = &m->storage[SPTI_NATURAL][SPTRSM_CUDA];
+    SPTI_TRY(spti_storage_copy(temporary, SPTRSM_HOST, device, SPTRSM_CUDA, m->context, m->T.n, m->nnz, sptrsm_dtype_bytes(m->T.dtype)));
+    host = temporary;
+  }
+  *out = host;
+  return SPTRSM_OK;
+}
+
+sptrsm_status spti_matrix_need_map(sptrsm_matrix *m) {
+  spti_storage *s = &m->storage[SPTI_TRANSPOSED][SPTRSM_HOST], temporary;
+  const spti_storage *natural;
+  if (!s->present || s->source) return SPTRSM_OK;
+  if (s->shared) {
+    SPTI_TRY(spti_matrix_need_map(m->pattern_of));
+    s->source = m->pattern_of->storage[SPTI_TRANSPOSED][SPTRSM_HOST].source;
+    return SPTRSM_OK;
+  }
+  SPTI_TRY(spti_matrix_on_host(&natural, &temporary, m));
+  const sptrsm_status status = spti_storage_map_transposed(s, natural, m->storage[SPTI_NATURAL][m->home].source, m->T.n);
+  spti_storage_free(&temporary, NULL);
+  return status;
+}
+
+unsigned spti_matrix_device_copies(const sptrsm_matrix *m) {
+  return (m->storage[SPTI_NATURAL][SPTRSM_CUDA].present ? 1 : 0) | (m->storage[SPTI_TRANSPOSED][SPTRSM_CUDA].present ? 2 : 0);
+}
+
+void spti_matrix_drop_device_copies(sptrsm_matrix *m, unsigned kept) {
+  for (int kind = 0; kind < 2; kind++)
+    if (!(kept >> kind & 1)) spti_storage_free(&m->storage[kind][SPTRSM_CUDA], m->context);
+}
+
 static size_t storage_bytes(const sptrsm_matrix *m, const spti_storage *s) {
-  const size_t nnz = (size_t)m->nnz, values = s->present && s->owned ? nnz * sptrsm_dtype_bytes(m->T.dtype) : 0;
+  const size_t nnz = (size_t)m->nnz, values = s->present && s->owned && s->val ? nnz * sptrsm_dtype_bytes(m->T.dtype) : 0;
   const size_t lines = s->present && s->owned ? ((size_t)m->T.n + 1) * sizeof *s->ptr + nnz * sizeof *s->idx : 0;
   return s->shared ? values : values + lines + (s->source ? nnz * sizeof *s->source : 0);
 }

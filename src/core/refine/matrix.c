@@ -122,11 +122,8 @@ spti_op spti_original_op(sptrsm_system system, sptrsm_op op) {
 }
 
 static sptrsm_status make_transposed(spti_original *A, int orientation) {
-  spti_storage *out = &A->lines[orientation][SPTRSM_HOST];
-  SPTI_TRY(spti_storage_transpose(out, &A->lines[!orientation][SPTRSM_HOST], A->n, sptrsm_dtype_bytes(A->dtype)));
-  spti_host_free(out->source); /* values never change: a caller sets a new matrix instead */
-  out->source = NULL;
-  return SPTRSM_OK;
+  const spti_storage *stored = &A->lines[!orientation][SPTRSM_HOST];
+  return spti_storage_transpose(&A->lines[orientation][SPTRSM_HOST], stored, A->n, sptrsm_dtype_bytes(A->dtype));
 }
 
 static sptrsm_status upload(spti_storage *out, const spti_original *A, const spti_storage *host, const sptrsm_context *context) {

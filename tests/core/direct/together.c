@@ -35,16 +35,20 @@ static sptrsm_context *open_context(int threads) {
   return context;
 }
 
-static void solve(double *x, const pair *p, const sptrsm_options *options, int threads) {
+/* values: new ones of L, or NULL. */
+static void solve_with(double *x, const pair *p, const sptrsm_options *options, int threads, const double *values) {
   sptrsm_context *context = open_context(threads);
   sptrsm_direct *d;
   cr_assert_eq(sptrsm_direct_create(&d, context, &p->f, options), SPTRSM_OK, "%s", sptrsm_last_error());
   sptrsm_context_destroy(context);
+  if (values) cr_assert_eq(sptrsm_direct_set_values(d, values, NULL, NULL, NULL), SPTRSM_OK);
   for (int i = 0; i < ORDER * NRHS; i++) x[i] = 1 + i % 7;
   sptrsm_block X = {.data = x, .ld = NRHS, .n = ORDER, .nrhs = NRHS, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR};
   cr_assert_eq(sptrsm_direct_solve(d, SPTRSM_SYS_A, SPTRSM_N, NULL, &X, &X), SPTRSM_OK, "%s", sptrsm_last_error());
   sptrsm_direct_destroy(d);
 }
+
+static void solve(double *x, const pair *p, const sptrsm_options *options, int threads) { solve_with(x, p, options, threads, NULL); }
 
 Test(direct_together, the_bits_of_one_thread) {
   static const char *const methods[] = {NULL, "block", "levelset"};
@@ -61,6 +65,32 @@ Test(direct_together, the_bits_of_one_thread) {
       cr_assert(memcmp(one, two, sizeof one) == 0, "%s: bits differ", methods[m] ? methods[m] : "auto");
     }
     close_pair(&p);
+  }
+}
+
+/* Both plans may want the lines that are not stored, and both follow new values. */
+Test(direct_together, both_from_one_matrix) {
+  static const char *const methods[] = {NULL, "block", "levelset"};
+  static double one[ORDER * NRHS], two[ORDER * NRHS];
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  for (int kind = 0; kind < 4; kind++) {
+    pair p = {.L = test_system_make(kind & 1 ? TEST_TREE : TEST_RANDOM, ORDER, kind & 2 ? SPTRSM_CSR : SPTRSM_CSC, SPTRSM_F64, SPTRSM_LOWER,
+                                    TEST_NONUNIT, 5)};
+    const int64_t nnz = p.L.T.ptr[ORDER];
+    double *values = malloc((size_t)nnz * sizeof *values);
+    cr_assert(values && nnz >= 50000);
+    for (int64_t e = 0; e < nnz; e++) values[e] = 2 * ((const double *)p.L.T.val)[e];
+    sptrsm_factors_init(&p.f);
+    p.f.L = &p.L.T, p.f.u_kind = SPTRSM_U_IS_LT;
+    for (int run = 0; run < 6; run++) {
+      options.method = methods[run / 2];
+      solve_with(one, &p, &options, 1, run & 1 ? values : NULL);
+      solve_with(two, &p, &options, 2, run & 1 ? values : NULL);
+      cr_assert(memcmp(one, two, sizeof one) == 0, "run %d: bits differ", run);
+    }
+    free(values);
+    test_system_free(&p.L);
   }
 }
 

@@ -187,6 +187,19 @@ static double packed(const double *val, const spti_nodes *s, int32_t row, int32_
   return 0;
 }
 
+/* The same bytes come from the lines of the other orientation. */
+static void check_other_lines(const double *val, const spti_nodes *nodes, const sptrsm_matrix *matrix, sptrsm_op op) {
+  const size_t bytes = (size_t)nodes->stored * sizeof *val;
+  double *other = malloc(bytes + 1);
+  cr_assert(other);
+  memset(other, 0x55, bytes);
+  spti_view v;
+  cr_assert_eq(spti_matrix_view(&v, matrix, spti_op_from(op), nodes->pull ? SPTI_PUSH : SPTI_PULL, SPTRSM_HOST), SPTRSM_OK);
+  spti_nodes_pack(other, nodes, &v);
+  cr_assert(memcmp(other, val, bytes) == 0, "packed from the other lines");
+  free(other);
+}
+
 /* Reads every entry of the view back from the nodes; nothing else may be stored. */
 static void check_packing(bool *dense, const test_system *system, sptrsm_op op, spti_orientation wanted, int32_t zeros) {
   sptrsm_context *context;
@@ -199,6 +212,7 @@ static void check_packing(bool *dense, const test_system *system, sptrsm_op op, 
   double *val = malloc(((size_t)nodes.stored + 1) * sizeof *val), sum = 0, expected = 0;
   cr_assert(val);
   spti_nodes_pack(val, &nodes, &v);
+  check_other_lines(val, &nodes, matrix, op);
   int32_t next = 0;
   for (int32_t c = 0; c < nodes.count; c++) {
     if (nodes.node[c].kind == SPTI_NODE_GATHER) continue;

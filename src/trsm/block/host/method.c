@@ -6,6 +6,7 @@
  * Deterministic: yes; each row is summed in one order, whatever the width and the threads (an instruction set without fused multiply-add
  * rounds differently). README.md has more. */
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/isa.h"
 #include "core/base/variant.h"
@@ -43,13 +44,19 @@ static void free_state(sptrsm_plan *plan) {
   plan->state = NULL;
 }
 
-/* The orientation in which factors have their supernodes: columns of what is solved forwards, rows of what is solved backwards. */
+/* The lines in which factors have their supernodes: columns of what is solved forwards, rows of what is solved backwards. They may
+ * have no values. */
 static sptrsm_status oriented(spti_view *out, const sptrsm_plan *plan) {
-  return spti_matrix_view(out, plan->matrix, plan->op, plan->view.backward ? SPTI_PULL : SPTI_PUSH, SPTRSM_HOST);
+  return spti_matrix_lines(out, plan->matrix, plan->op, plan->view.backward ? SPTI_PULL : SPTI_PUSH);
 }
 
 static sptrsm_status alloc_values(void **out, const spti_nodes *nodes, sptrsm_dtype dtype) {
   return spti_host_alloc(out, nodes->stored, sptrsm_dtype_bytes(dtype), "values of supernodes");
+}
+
+/* From lines in that orientation if they have values, which takes less time, else from the lines that are stored. */
+static void pack(const block_state *state, const sptrsm_plan *plan, const spti_view *v) {
+  spti_nodes_pack(state->val, &state->nodes, v->val ? v : &plan->view);
 }
 
 static sptrsm_status update_values(sptrsm_plan *plan) {
@@ -59,9 +66,10 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
   if (state->val_borrowed) {
     SPTI_TRY(spti_nodes_check_fit(&state->nodes, &v));
     SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
+    memset(state->val, 0, (size_t)state->nodes.stored * sptrsm_dtype_bytes(v.dtype)); /* nodes that were read may say that they are exact */
     state->val_borrowed = false;
   }
-  spti_nodes_pack(state->val, &state->nodes, &v);
+  pack(state, plan, &v);
   return SPTRSM_OK;
 }
 
@@ -90,7 +98,7 @@ static sptrsm_status analyse(sptrsm_plan *plan) {
   SPTI_TRY(oriented(&v, plan));
   SPTI_TRY(spti_nodes_find(&state->nodes, &v, &limits));
   SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
-  spti_nodes_pack(state->val, &state->nodes, &v);
+  pack(state, plan, &v);
   SPTI_TRY(spti_node_trees_build(&state->trees, &state->nodes));
   plan->schedule = &state->trees.schedule;
   return SPTRSM_OK;
@@ -115,8 +123,8 @@ static void describe(const sptrsm_plan *plan, sptrsm_info *info) {
   const block_state *state = plan->state;
   const spti_nodes *s = &state->nodes;
   info->plan_bytes = sizeof *state + (size_t)s->count * sizeof *s->node + (size_t)(s->list_length + s->n) * sizeof *s->list +
-                     (s->pull ? 0 : (size_t)s->n * sizeof *s->gathered) + (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype) +
-                     state->trees.bytes;
+                     (size_t)s->n * sizeof *s->places + (s->pull ? 0 : (size_t)s->n * sizeof *s->gathered) +
+                     (size_t)s->stored * sptrsm_dtype_bytes(plan->view.dtype) + state->trees.bytes;
   double cells = (double)(s->entries + s->added);
   snprintf(info->parameters, sizeof info->parameters, "isa=%s %s team=%d nodes=%d dense=%.0f%% zeros=%.1f%%", spti_isa_names[state->isa],
            s->pull ? "pull" : "push", state->trees.schedule.team, s->count,

@@ -32,13 +32,18 @@ typedef struct {
 
 static int32_t line_of(const search *s, int32_t t) { return s->mirrored ? s->view->n - 1 - t : t; }
 
+static int32_t line_length(const search *s, int32_t t) {
+  const int32_t i = line_of(s, t);
+  return (int32_t)(spti_view_end(s->view, i) - spti_view_begin(s->view, i));
+}
+
 /* Copies the off-diagonal entries of line t, ascending. */
 static int32_t read_line(int32_t *to, const search *s, int32_t t) {
   const spti_view *v = s->view;
-  int32_t i = line_of(s, t);
-  int64_t begin = spti_view_begin(v, i), length = spti_view_end(v, i) - begin;
-  for (int64_t e = 0; e < length; e++) to[e] = s->mirrored ? v->n - 1 - v->idx[begin + length - 1 - e] : v->idx[begin + e];
-  return (int32_t)length;
+  const int32_t length = line_length(s, t);
+  const int32_t *from = v->idx + spti_view_begin(v, line_of(s, t));
+  for (int32_t e = 0; e < length; e++) to[e] = s->mirrored ? v->n - 1 - from[length - 1 - e] : from[e];
+  return length;
 }
 
 static int64_t cells(int32_t width, int32_t listed) { return (int64_t)width * (width - 1) / 2 + (int64_t)width * listed; }
@@ -55,9 +60,14 @@ static bool is_dense(const run *r) { return r->end - r->first > 1 && block_cost(
 /* Time of the run as it will be solved; `grows`: both neighbours are not dense yet but may become so together, so count it as a block. */
 static int64_t cost(const run *r, bool grows) { return grows || is_dense(r) ? block_cost(r->end - r->first, r->listed) : single_cost(r); }
 
-/* Has line t the pattern of the last run's list without its first element, t itself? Then it continues the run without added zeros. */
-static bool continues(const run *last, const int32_t *list, const int32_t *line, int32_t length, int32_t t) {
-  return last->listed == length + 1 && list[0] == t && (length == 0 || memcmp(list + 1, line, (size_t)length * sizeof *line) == 0);
+/* Has line t the off-diagonal entries of line t - 1 without the first of them, t itself? Then it adds no zeros to a run that ends there. */
+static bool continues(const search *s, int32_t t) {
+  const spti_view *v = s->view;
+  const int32_t i = line_of(s, t), before = line_of(s, t - 1);
+  const int64_t begin = spti_view_begin(v, i), length = spti_view_end(v, i) - begin;
+  const int32_t *longer = v->idx + spti_view_begin(v, before);
+  if (spti_view_end(v, before) - spti_view_begin(v, before) != length + 1 || longer[s->mirrored ? length : 0] != i) return false;
+  return length == 0 || memcmp(longer + !s->mirrored, v->idx + begin, (size_t)length * sizeof *longer) == 0;
 }
 
 /* Union of b and the elements of a from `end` on: ascending, without duplicates. */
@@ -101,16 +111,9 @@ static bool merge_top(search *s, const spti_node_limits *limits) {
 /* A fundamental supernode: the longest run of lines from `first` on that continue each other. */
 static run take_run(search *s, int32_t first, int32_t width_most) {
   int64_t at = s->count ? s->runs[s->count - 1].list + s->runs[s->count - 1].listed : 0;
-  int32_t *list = s->list + at;
-  run r = {.first = first, .end = first + 1, .list = at};
-  r.entries = r.listed = read_line(list, s, first);
-  for (; r.end < s->view->n && r.end - r.first < width_most && r.listed > 0 && list[0] == r.end; r.end++) {
-    int32_t length = read_line(s->merged, s, r.end);
-    if (!continues(&r, list, s->merged, length, r.end)) break;
-    memcpy(list, s->merged, (size_t)length * sizeof *list);
-    r.listed = length;
-    r.entries += length;
-  }
+  run r = {.first = first, .end = first + 1, .list = at, .entries = line_length(s, first)};
+  for (; r.end < s->view->n && r.end - r.first < width_most && continues(s, r.end); r.end++) r.entries += line_length(s, r.end);
+  r.listed = read_line(s->list + at, s, r.end - 1);
   return r;
 }
 
@@ -175,9 +178,31 @@ static void gather_columns(spti_nodes *out, const search *s, int32_t *list) {
   }
 }
 
-static void number_nodes(spti_nodes *out, search *s) {
+sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
+  SPTI_TRY(spti_host_alloc(&nodes->rank, nodes->n, sizeof *nodes->rank, "ranks in a list"));
+  SPTI_TRY(spti_host_alloc(&nodes->places, nodes->n, sizeof *nodes->places, "nodes of places"));
+  return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
+}
+
+/* Memory for as many nodes and places in lists as there will be; rank is known. */
+static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
+  int64_t count = 0, listed = 0;
+  for (int32_t c = 0; c < s->count; c++) {
+    const run *r = &s->runs[c];
+    const bool dense = is_dense(r);
+    count += dense ? 1 : r->end - r->first;
+    listed += dense ? r->listed : r->entries;
+    for (int32_t t = r->first; t < r->end && dense && !nodes->pull; t++) count += nodes->rank[t] > 0;
+  }
+  SPTI_TRY(spti_host_alloc(&nodes->node, count, sizeof *nodes->node, "supernodes"));
+  return spti_host_alloc(&nodes->list, listed, sizeof *nodes->list, "lists of supernodes");
+}
+
+static sptrsm_status make_nodes(spti_nodes *out, search *s) {
+  SPTI_TRY(spti_nodes_alloc_packing(out));
   if (out->n) memset(out->rank, 0, (size_t)out->n * sizeof *out->rank);
   if (!out->pull) gather_columns(out, s, NULL);
+  SPTI_TRY(alloc_nodes(out, s));
   for (int32_t c = 0; c < s->count; c++) {
     const run *r = &s->runs[out->pull ? s->count - 1 - c : c];
     out->entries += r->entries;
@@ -185,29 +210,6 @@ static void number_nodes(spti_nodes *out, search *s) {
     else append_pushed(out, s, r);
   }
   if (!out->pull) gather_columns(out, s, out->list);
-}
-
-sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
-  SPTI_TRY(spti_host_alloc(&nodes->rank, nodes->n, sizeof *nodes->rank, "ranks in a list"));
-  return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
-}
-
-/* Memory of the nodes: at most one for each run and one for each line; their lists are no longer than the lines. */
-static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
-  const int64_t n = nodes->n;
-  SPTI_TRY(spti_host_alloc(&nodes->node, s->count + n, sizeof *nodes->node, "supernodes"));
-  SPTI_TRY(spti_host_alloc(&nodes->list, s->view->nnz, sizeof *nodes->list, "lists of supernodes"));
-  return spti_nodes_alloc_packing(nodes);
-}
-
-/* An array of the entries that are used, in place of a longer one. */
-static sptrsm_status shorten(void *array, int64_t count, size_t size, const char *what) {
-  void *old, *used;
-  memcpy(&old, array, sizeof old);
-  SPTI_TRY(spti_host_alloc(&used, count, size, what));
-  memcpy(used, old, (size_t)count * size);
-  memcpy(array, &used, sizeof used);
-  spti_host_free(old);
   return SPTRSM_OK;
 }
 
@@ -223,10 +225,7 @@ sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *v, const spti_no
     s.count++;
     while (merge_top(&s, limits)) continue;
   }
-  SPTI_TRY_DONE(alloc_nodes(&nodes, &s));
-  number_nodes(&nodes, &s);
-  SPTI_TRY_DONE(shorten(&nodes.node, nodes.count, sizeof *nodes.node, "supernodes"));
-  SPTI_TRY_DONE(shorten(&nodes.list, nodes.list_length, sizeof *nodes.list, "lists of supernodes"));
+  SPTI_TRY_DONE(make_nodes(&nodes, &s));
   *out = nodes;
   nodes = (spti_nodes){0};
 done:
@@ -243,6 +242,7 @@ void spti_nodes_free(spti_nodes *nodes) {
     spti_host_free(nodes->list);
   }
   spti_host_free(nodes->rank);
+  spti_host_free(nodes->places);
   spti_host_free(nodes->gathered);
   *nodes = (spti_nodes){0};
 }
@@ -262,17 +262,46 @@ static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int6
   return spti_strip_start(strip, lead, triangle) + (lead + column) * strip_height(rows, strip) + row % SPTI_NODE_STRIP;
 }
 
+/* Where an ascending line, whose places descend if they are reversed, is first looked for in a node's list. */
+static const int32_t *first_sought(const spti_nodes *nodes, const spti_node *node) {
+  return nodes->list + node->list + (nodes->reversed && node->listed > 0 ? node->listed - 1 : 0);
+}
+
 #define SPTI_TEMPLATE "trsm/block/host/pack.tmpl.h"
 #include "core/base/for_each_dtype.h"
 
-void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
-  if (nodes->stored) memset(val, 0, (size_t)nodes->stored * sptrsm_dtype_bytes(v->dtype));
-  for (int32_t c = 0; c < nodes->count && !nodes->pull; c++)
-    if (nodes->node[c].kind != SPTI_NODE_PUSH) nodes->gathered[nodes->node[c].first] = nodes->node[c].value;
+/* Zeros where no entry may be: in a node with added zeros anywhere, else in the diagonal blocks, whose upper halves have none. */
+static void clear_node(char *val, const spti_node *node, size_t value_bytes) {
+  const int32_t lead = node->kind == SPTI_NODE_PULL ? node->listed : 0;
+  char *first = val + (size_t)node->value * value_bytes;
+  if (!node->exact) memset(first, 0, (size_t)spti_node_size(node) * value_bytes);
+  for (int32_t row = 0; row < node->width && node->exact && node->kind != SPTI_NODE_GATHER; row += SPTI_NODE_STRIP) {
+    const int32_t height = strip_height(node->width, row / SPTI_NODE_STRIP);
+    memset(first + (size_t)cell(node->width, lead, true, row, row) * value_bytes, 0, (size_t)(height * height) * value_bytes);
+  }
+}
+
+/* From a view in the other orientation. */
+static void pack_across(void *val, const spti_nodes *nodes, const spti_view *v) {
   for (int32_t c = 0; c < nodes->count; c++) {
     const spti_node *node = &nodes->node[c];
-    bool column = !nodes->pull && node->kind != SPTI_NODE_PUSH; /* of one place: its entries are in other rows' lists */
-    for (int32_t e = 0; e < node->listed && !column; e++) nodes->rank[nodes->list[node->list + e]] = e;
+    clear_node(val, node, sptrsm_dtype_bytes(v->dtype));
+    for (int32_t k = 0; k < node->width && node->kind != SPTI_NODE_GATHER; k++)
+      nodes->places[node->first + k] = (spti_place){.node = c, .rank = -1, .last = -1};
+  }
+  SPTI_SWITCH(v->dtype, pack_across)(val, nodes, v);
+}
+
+void spti_nodes_pack(void *val, const spti_nodes *nodes, const spti_view *v) {
+  for (int32_t c = 0; c < nodes->count && !nodes->pull; c++)
+    if (nodes->node[c].kind != SPTI_NODE_PUSH) nodes->gathered[nodes->node[c].first] = nodes->node[c].value;
+  if (v->pull != nodes->pull) {
+    pack_across(val, nodes, v);
+    return;
+  }
+  for (int32_t c = 0; c < nodes->count; c++) {
+    const spti_node *node = &nodes->node[c];
+    clear_node(val, node, sptrsm_dtype_bytes(v->dtype));
     if (node->kind != SPTI_NODE_GATHER) SPTI_SWITCH(v->dtype, pack_node)(val, nodes, node, v);
   }
 }

@@ -33,6 +33,12 @@ typedef struct {
   int64_t list, value;  /* offsets of its list and of its values */
 } spti_node;
 
+/* A place, while values are packed from the lines in the other orientation. */
+typedef struct {
+  int32_t node;       /* that has it */
+  int32_t rank, last; /* of the first place of a node: the last line that had something in the node, and its rank in the node's list */
+} spti_place;
+
 typedef struct {
   int32_t n, count;
   bool pull, reversed; /* reversed: place s is row n-1-s */
@@ -45,7 +51,8 @@ typedef struct {
   int64_t list_length;
   bool borrowed; /* node and list are in a blob */
   /* [n] each, used by spti_nodes_pack, so that new values need no allocation. */
-  int32_t *rank;     /* of a place in the list of the current node */
+  int32_t *rank; /* of a place in the list of the current node */
+  spti_place *places;
   int64_t *gathered; /* offset of the next value of a row's gathered list */
 } spti_nodes;
 
@@ -58,14 +65,14 @@ typedef struct {
 sptrsm_status spti_nodes_find(spti_nodes *out, const spti_view *, const spti_node_limits *);
 void spti_nodes_free(spti_nodes *);
 
-sptrsm_status spti_nodes_alloc_packing(spti_nodes *); /* rank and gathered */
+sptrsm_status spti_nodes_alloc_packing(spti_nodes *); /* rank, places and gathered */
 
 /* carry.c: measures, writes or reads them, for a view of the same matrix in the same orientation. */
 void spti_nodes_carry(spti_nodes *, spti_blob *, const spti_view *);
 /* Have nodes that were read a place for each entry of the view? ARGUMENT if not. Overwrites rank and gathered. */
 sptrsm_status spti_nodes_check_fit(const spti_nodes *, const spti_view *);
 
-/* Writes all values to val[stored], of the view's type; conjugated where the view says so. */
+/* Writes all values to val[stored], of the view's type; conjugated where the view says so. The view may have either orientation. */
 void spti_nodes_pack(void *val, const spti_nodes *, const spti_view *);
 
 /* Offset of a strip. Each row of a strip has `lead` columns; `triangle`: then those of all rows up to the end of the strip. */
