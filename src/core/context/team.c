@@ -27,7 +27,7 @@ enum { GROUPS_MAX = 32 };
 static const double WATCH_S = 1e-4; /* before a thread sleeps */
 static const double REST = 20;      /* times the time lost by waiting: so waiting takes at most a twentieth of all time */
 static const double LOST_S = 1e-2;  /* more than this is not taken for lost: the process was stopped */
-static const double SAVED_S = 2e-4; /* of the time that helpers have saved, so much makes up for time lost later */
+static const double SAVED_S = 2e-4; /* time that helpers saved makes up for at most this much that is lost later */
 
 typedef struct {
   spti_team *team;
@@ -41,7 +41,7 @@ struct spti_team {
   atomic_int process;  /* process_number of the helpers' process; BEING_RENEWED while a forked process forgets them */
   atomic_bool in_use;
   _Atomic double rest_until;
-  double saved; /* at most SAVED_S; of a team that is taken */
+  double saved; /* time, at most SAVED_S; for whoever has taken the team */
 
   /* The job. Written before seats are offered, unchanged until all helpers have left. */
   spti_task *task;
