@@ -2,12 +2,12 @@
  * job by taking all that are left, which tells it how many helpers it has to wait for. Nobody else ever has to wait for a helper that was
  * woken but does not run yet.
  * Helpers watch for the next job for a moment before they sleep, since a sleeping thread takes longer to come than a small solve lasts. A
- * helper that nobody wakes for some seconds ends, so contexts that are kept but not used have no threads; the next job starts new ones. */
+ * helper that nobody wakes for some seconds ends, so contexts that are kept but not used have no threads; the next job starts new ones.
+ * A group is a team without threads of its own: those that serve in it are in the middle of a job of the team that has the group. */
 #include "core/context/team.h"
 
 #include <fenv.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,18 +15,15 @@
 #include <time.h>
 
 #include "core/base/clock.h"
+#include "core/base/pause.h"
 #include "core/context/alloc.h"
 #include "core/context/context.h"
 #include "core/context/cpus.h"
 
-enum { PAUSES = 64 };    /* rounds of waiting in which a thread keeps its core */
-enum { YIELDS = 1024 };  /* rounds in which others get it; after these the thread sleeps */
-enum { NAP_NS = 50000 }; /* for so long a round */
-enum { IDLE_S = 2 };     /* a helper that slept for so long ends */
-enum { GROUPS_MAX = 32 };
+enum { IDLE_S = 2 };                /* a helper that slept for so long ends */
 static const double WATCH_S = 1e-4; /* before a thread sleeps */
-static const double REST = 20;      /* times the time lost by waiting: so waiting takes at most a twentieth of all time */
-static const double LOST_S = 1e-2;  /* more than this is not taken for lost: the process was stopped */
+static const double REST = 20;     /* times the time lost by waiting: so that takes at most a twentieth of all time beyond what was saved */
+static const double LOST_S = 1e-2; /* more than this is not taken for lost: the process was stopped */
 static const double SAVED_S = 2e-4; /* time that helpers saved makes up for at most this much that is lost later */
 
 typedef struct {
@@ -61,8 +58,9 @@ struct spti_team {
   atomic_int helpers; /* those that have not ended */
   int places;         /* in the array; a place is used again when its helper has ended */
   bool refused;       /* the system gave no more threads */
-  spti_team *groups;  /* [GROUPS_MAX]; NULL: it is a group itself, and its helpers are threads in a job of the team that it belongs to */
-  atomic_bool open;   /* group: its caller may still have jobs for it */
+  spti_team
+      *groups;      /* [SPTI_GROUPS_MAX]; NULL: it is a group itself, and its helpers are threads in a job of the team that it belongs to */
+  atomic_bool open; /* group: its caller may still have jobs for it */
   helper helper[];
 };
 
@@ -85,25 +83,12 @@ static bool watch_forks(void) {
 
 /* ---- waiting ---- */
 
-static void relax(void) {
-#if defined __x86_64__ || defined __i386__
-  __builtin_ia32_pause();
-#endif
-}
-
-void spti_team_pause(int round) {
-  const struct timespec nap = {.tv_nsec = NAP_NS};
-  if (round < PAUSES) relax();
-  else if (round < PAUSES + YIELDS) sched_yield();
-  else nanosleep(&nap, NULL);
-}
-
 /* Watches for a while whether `count` has reached `least`. */
 static bool watch(atomic_int *count, int least) {
   if (atomic_load(count) >= least) return true;
   const double end = spti_seconds() + WATCH_S;
   for (int round = 0; spti_seconds() < end; round++) {
-    spti_team_pause(round);
+    spti_pause(round);
     if (atomic_load(count) >= least) return true;
   }
   return false;
@@ -154,7 +139,7 @@ static bool sleep_until_work(helper *self) {
 static bool take_part(spti_team *team) {
   const int member = join(team);
   if (member == 0) return false;
-  fesetenv(&team->modes);
+  if (team->groups) fesetenv(&team->modes); /* in a group all threads have the same modes already, and one may be the caller's */
   claim_pieces(team, member);
   leave(team);
   return true;
@@ -213,7 +198,9 @@ static void begin_without_helpers(spti_team *team) {
   atomic_store(&team->helpers, 0);
   team->places = 0;
   team->refused = false;
-  for (int g = 0; team->groups && g < GROUPS_MAX; g++) begin_without_helpers(&team->groups[g]);
+  team->saved = 0;
+  atomic_store(&team->rest_until, 0);
+  for (int g = 0; team->groups && g < SPTI_GROUPS_MAX; g++) begin_without_helpers(&team->groups[g]);
   atomic_store(&team->process, atomic_load(&process_number));
 }
 
@@ -232,16 +219,14 @@ sptrsm_status spti_team_create(spti_team **out) {
   spti_team *team;
   if (!watch_forks()) return sptrsm_error_set(SPTRSM_ERR_MEMORY, "threads of a context: the system has no memory to watch for forks");
   SPTI_TRY(spti_host_alloc(&team, 1, sizeof *team + (SPTI_THREADS_MAX - 1) * sizeof *team->helper, "threads of a context"));
-  const sptrsm_status status = spti_host_alloc(&team->groups, GROUPS_MAX, sizeof *team->groups, "groups of threads");
+  const sptrsm_status status = spti_host_alloc(&team->groups, SPTI_GROUPS_MAX, sizeof *team->groups, "groups of threads");
   if (status != SPTRSM_OK) {
     spti_host_free(team);
     return status;
   }
-  memset(team->groups, 0, GROUPS_MAX * sizeof *team->groups);
+  memset(team->groups, 0, SPTI_GROUPS_MAX * sizeof *team->groups);
   team->usable = team->threads = spti_cpus_usable();
   team->ending = false;
-  team->saved = 0;
-  atomic_init(&team->rest_until, 0);
   begin_without_helpers(team);
   *out = team;
   return SPTRSM_OK;
@@ -310,17 +295,27 @@ static void wait_for_helpers(spti_team *team, int joined) {
   pthread_mutex_unlock(&team->lock);
 }
 
-static void run_taken(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
-  const double called = spti_seconds();
+/* What the caller did of a job, and how long that took. */
+typedef struct {
+  int64_t own, pieces;
+  double seconds;
+} callers_part;
+
+static callers_part do_job(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
   const int seats = open_job(team, threads, pieces, task, argument);
   const double begin = spti_seconds();
   task(argument, 0, 0);
   const int64_t own = 1 + claim_pieces(team, 0);
   const double end = spti_seconds();
-  const int joined = seats - atomic_exchange(&team->seats, 0);
-  wait_for_helpers(team, joined);
-  /* The caller alone would have needed its own time for each piece. What goes beyond that, waking helpers included, is lost. */
-  const double now = spti_seconds(), lost = now - called - (end - begin) * (double)pieces / (double)own;
+  wait_for_helpers(team, seats - atomic_exchange(&team->seats, 0));
+  return (callers_part){.own = own, .pieces = pieces, .seconds = end - begin};
+}
+
+/* The end of a job that began at `called`. The caller alone would have needed its own time for each piece. What goes beyond that, waking
+ * helpers included, is lost. */
+static void release_team(spti_team *team, double called, const callers_part *part) {
+  const double now = spti_seconds(), alone = part->own > 0 ? part->seconds * (double)part->pieces / (double)part->own : now - called;
+  const double lost = now - called - alone;
   team->saved -= lost < LOST_S ? lost : LOST_S;
   if (team->saved < 0) atomic_store(&team->rest_until, now - REST * team->saved);
   team->saved = team->saved < 0 ? 0 : team->saved < SAVED_S ? team->saved : SAVED_S;
@@ -328,25 +323,30 @@ static void run_taken(spti_team *team, int threads, int64_t pieces, spti_task *t
 }
 
 void spti_team_run(spti_team *team, int threads, int64_t pieces, spti_task *task, void *argument) {
-  if (team && threads > 1 && pieces > 1 && take_team(team)) run_taken(team, threads, pieces, task, argument);
-  else
+  if (team && threads > 1 && pieces > 1 && take_team(team)) {
+    const double called = spti_seconds();
+    const callers_part part = do_job(team, threads, pieces, task, argument);
+    release_team(team, called, &part);
+  } else
     for (int64_t piece = 0; piece < pieces; piece++) task(argument, piece, 0);
 }
 
 /* ---- a job in groups ---- */
 
 typedef struct {
-  spti_team *team; /* NULL: none inside */
+  spti_team *team;   /* whose groups do the job */
+  spti_team *inside; /* without groups: what the pieces get */
   int groups;
   int64_t pieces;
   spti_group_task *task;
   void *argument;
   atomic_llong next; /* piece to be claimed */
+  callers_part part;
 } grouped_job;
 
 static void do_piece(void *argument, int64_t piece, int member) {
   const grouped_job *job = argument;
-  job->task(job->argument, piece, member, job->team);
+  job->task(job->argument, piece, member, job->inside);
 }
 
 /* Helps in the jobs of a group for as long as there may be any. */
@@ -354,7 +354,7 @@ static void serve(spti_team *group) {
   atomic_fetch_add(&group->helpers, 1);
   for (int round = 0; atomic_load(&group->open); round++)
     if (take_part(group)) round = 0;
-    else spti_team_pause(round);
+    else spti_pause(round);
   atomic_fetch_sub(&group->helpers, 1);
 }
 
@@ -363,32 +363,38 @@ static void join_group(void *argument, int64_t place, int member) {
   grouped_job *job = argument;
   const int own = (int)(place % job->groups);
   spti_team *group = &job->team->groups[own];
-  (void)member;
   if (place >= job->groups) {
     serve(group);
     return;
   }
-  for (int64_t piece; (piece = atomic_fetch_add(&job->next, 1)) < job->pieces;) job->task(job->argument, piece, own, group);
+  const double begin = spti_seconds();
+  int64_t done = 0;
+  for (int64_t piece; (piece = atomic_fetch_add(&job->next, 1)) < job->pieces; done++) job->task(job->argument, piece, own, group);
   atomic_store(&group->open, false);
+  if (member == 0) job->part.own += done, job->part.seconds += spti_seconds() - begin;
+}
+
+static void run_in_groups(grouped_job *job, int threads) {
+  const double called = spti_seconds();
+  for (int g = 0; g < job->groups; g++) {
+    job->team->groups[g].threads = (threads - 1 - g) / job->groups + 1;
+    atomic_store(&job->team->groups[g].open, true);
+  }
+  do_job(job->team, threads, threads, join_group, job);
+  release_team(job->team, called, &job->part);
 }
 
 void spti_team_run_groups(spti_team *team, int threads, int groups, int64_t pieces, spti_group_task *task, void *argument) {
-  grouped_job job = {.team = groups < threads ? team : NULL, .pieces = pieces, .task = task, .argument = argument};
+  grouped_job job = {.team = team, .pieces = pieces, .task = task, .argument = argument, .part = {.pieces = pieces}};
   atomic_init(&job.next, 0);
   job.groups = groups < pieces ? groups : (int)pieces;
-  if (job.groups > GROUPS_MAX) job.groups = GROUPS_MAX;
-  if (!job.team) {
+  if (job.groups > SPTI_GROUPS_MAX) job.groups = SPTI_GROUPS_MAX;
+  if (groups >= threads) {
     spti_team_run(team, threads, pieces, do_piece, &job);
-  } else if (job.groups <= 1) {
-    spti_team_run(NULL, 1, pieces, do_piece, &job);
-  } else if (take_team(team)) {
-    for (int g = 0; g < job.groups; g++) {
-      team->groups[g].threads = (threads - 1 - g) / job.groups + 1;
-      atomic_store(&team->groups[g].open, true);
-    }
-    run_taken(team, threads, threads, join_group, &job);
+  } else if (job.groups > 1 && team && take_team(team)) {
+    run_in_groups(&job, threads);
   } else {
-    job.team = NULL;
+    if (job.groups <= 1) job.inside = team;
     spti_team_run(NULL, 1, pieces, do_piece, &job);
   }
 }

@@ -18,7 +18,7 @@ void spti_team_set_threads(spti_team *, int threads); /* the caller included; 0:
 int spti_team_threads(const spti_team *);             /* 1 without a team */
 
 /* How many threads a job should be cut for now: 1 without a team, or while the team rests because helpers kept a caller waiting, which they
- * do on a machine that has other work for its cores. */
+ * do on a machine that has other work for its cores, for longer than they saved just before. */
 int spti_team_ready(const spti_team *);
 
 /* Calls task(argument, piece, member) once for each piece from 0 to pieces - 1, claimed in this order by up to `threads` threads, which is
@@ -26,14 +26,12 @@ int spti_team_ready(const spti_team *);
  * floating-point modes. team NULL: the caller alone. */
 void spti_team_run(spti_team *, int threads, int64_t pieces, spti_task *, void *argument);
 
+enum { SPTI_GROUPS_MAX = 32 }; /* more groups are not made */
+
 /* As spti_team_run, but up to `groups` threads do pieces at the same time, and the others are divided among these: task(argument, piece,
  * member, inside) gets the team of its group, for jobs within the piece, and a member below `groups`. With one group the caller does all
  * pieces, and the team itself is inside. With as many groups as threads, and where the team is in use, `inside` is NULL. */
 typedef void spti_group_task(void *argument, int64_t piece, int member, spti_team *inside);
 void spti_team_run_groups(spti_team *, int threads, int groups, int64_t pieces, spti_group_task *, void *argument);
-
-/* One round of waiting for another thread, number `round` = 0, 1, ...: at first a pause of the processor, then others get the core, and
- * after a thousand rounds the thread sleeps for a moment. */
-void spti_team_pause(int round);
 
 #endif

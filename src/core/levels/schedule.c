@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/base/pause.h"
 #include "core/context/alloc.h"
 #include "core/levels/forest.h"
 
@@ -231,13 +232,16 @@ static bool is_partition(const int32_t *ptr, int32_t count, int32_t last) {
   return ptr[count] == last;
 }
 
-/* The sums of costs must not overflow where they are multiplied by numbers of threads. */
-static bool are_costs(const int64_t *cost, int32_t count) {
+/* The sums of costs must not overflow where they are multiplied by numbers of threads, and times are divided by the sum of all. */
+static bool are_costs(const spti_schedule *s) {
   const int64_t most = INT64_MAX / (2 * PARTS_OF_TREES * TEAM_MAX);
-  if (cost[0] != 0) return false;
-  for (int32_t k = 0; k < count; k++)
-    if (cost[k + 1] < cost[k]) return false;
-  return cost[count] <= most;
+  const int32_t units = s->ptr[s->steps];
+  if (s->cost[0] != 0) return false;
+  for (int32_t k = 0; k < units; k++)
+    if (s->cost[k + 1] < s->cost[k]) return false;
+  for (int32_t t = 0; t < s->steps; t++)
+    if (s->heaviest[t] < 0 || s->heaviest[t] > s->cost[s->ptr[t + 1]] - s->cost[s->ptr[t]]) return false;
+  return s->cost[units] > 0 && s->cost[units] <= most;
 }
 
 static bool are_rows(const int32_t *order, int32_t count, int32_t rows) {
@@ -268,8 +272,7 @@ void spti_schedule_carry(spti_schedule *s, spti_blob *b, int32_t rows) {
   spti_blob_array(b, &t.heaviest, steps, sizeof *t.heaviest);
   if (!reads || b->status != SPTRSM_OK) return;
   t.bytes = b->used - before;
-  if (is_partition(t.ptr, steps, units) && is_partition(t.unit, units, ordered) && are_costs(t.cost, units) &&
-      are_rows(t.order, ordered, rows))
+  if (is_partition(t.ptr, steps, units) && is_partition(t.unit, units, ordered) && are_costs(&t) && are_rows(t.order, ordered, rows))
     *s = t;
   else spti_blob_refuse(b, "plan: its schedule has steps, units or rows that are not there; make the plan anew");
 }
@@ -322,7 +325,7 @@ static void solve_part(void *argument, int64_t piece, int member) {
   int32_t begin, end;
   (void)member;
   spti_schedule_share(&begin, &end, job->schedule, step, (int)(piece % job->parts), job->parts);
-  for (int round = 0; atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_team_pause(round);
+  for (int round = 0; atomic_load(&job->done) < (int64_t)step * job->parts; round++) spti_pause(round);
   job->solve(job->argument, step, begin, end);
   atomic_fetch_add(&job->done, 1);
 }

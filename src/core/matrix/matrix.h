@@ -58,9 +58,11 @@ sptrsm_status spti_matrix_lines(spti_view *out, const sptrsm_matrix *, spti_op, 
 /* storage.c: the natural storage in host memory. Where only the device has one, `temporary` holds the copy, which the caller
  * frees. */
 sptrsm_status spti_matrix_on_host(const spti_storage **out, spti_storage *temporary, const sptrsm_matrix *);
-/* storage.c: the map of the transposed storage in host memory, if there is one without. Only new values need it. */
+/* storage.c: the map of the transposed storage in host memory, if there is one without: where new values come, and for the places of
+ * values in batches. Not while plans of the matrix are made by several threads. */
 sptrsm_status spti_matrix_need_map(sptrsm_matrix *);
-sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val); /* the errors of set_values, before it is called */
+/* The errors of set_values, before it is called; makes the map that it needs. */
+sptrsm_status spti_matrix_check_values(const sptrsm_matrix *, const void *val);
 /* Which storages are in device memory, a bit each; and frees those that are not among `kept`, which no plan uses. */
 unsigned spti_matrix_device_copies(const sptrsm_matrix *);
 void spti_matrix_drop_device_copies(sptrsm_matrix *, unsigned kept);
@@ -107,10 +109,11 @@ sptrsm_status spti_storage_copy(spti_storage *to, sptrsm_place to_place, const s
 /* Host: the lines of `from`, which has to outlive it, with values of its own, which are still to be written. */
 sptrsm_status spti_storage_share(spti_storage *out, const spti_storage *from, int64_t nnz, size_t value_bytes);
 sptrsm_status spti_storage_strip_diagonal(spti_storage *out, const spti_storage *, int32_t n, size_t value_bytes);
-/* The lines of `in`, transposed, without a map, and for value_bytes 0 without values; values for such lines, which stay NULL if there is no
- * memory; and their map, composed with `map`, which may be NULL, of `in`. */
+/* The lines of `in`, transposed, without a map, and for value_bytes 0 without values. */
 sptrsm_status spti_storage_transpose(spti_storage *out, const spti_storage *in, int32_t n, size_t value_bytes);
+/* Values for lines that were made without; they stay NULL if there is no memory. */
 sptrsm_status spti_storage_transpose_values(spti_storage *, const spti_storage *in, int32_t n, size_t value_bytes);
+/* The map of transposed lines to the caller's values. map: that of `in`, or NULL. */
 sptrsm_status spti_storage_map_transposed(spti_storage *, const spti_storage *in, const int64_t *map, int32_t n);
 void spti_storage_gather(void *to, const void *from, const int64_t *source, int64_t nnz, size_t value_bytes);
 

@@ -1,4 +1,5 @@
-/* storage.c -- compressed lines (CSR or CSC): allocation, copies, transposition by a counting sort, removal of stored unit diagonals. */
+/* storage.c -- compressed lines (CSR or CSC): allocation, copies, transposition by a counting sort, removal of stored unit diagonals;
+ * and a matrix's storages on the host and on the device. */
 #include "core/matrix/matrix.h"
 
 #include <string.h>

@@ -36,7 +36,7 @@ static __attribute__((noinline)) void NAME(scale_in)(const spti_panel *W, const 
     const T *from = b + r * B->row_stride;
     const R s = (R)e->scale[r];
     if (count == STREAMS) NAME(prefetch_columns)(from, r, B->row_stride, step);
-    if (step == 1) prefetch((const void *)((uintptr_t)from + (uintptr_t)(AHEAD * B->row_stride) * sizeof(T)), (size_t)count * sizeof(T));
+    if (step == 1) prefetch((const void *)((uintptr_t)from + AHEAD * (uintptr_t)B->row_stride * sizeof(T)), (size_t)count * sizeof(T));
     for (int k = 0; k < count; k += NAME(pair_columns), w++) {
       const NAME(pair) v = NAME(gather)(from + k * step, from + (k + 1) * step);
       *w = e->divide ? v / s : v * s;

@@ -232,19 +232,19 @@ static double time_of(const spti_pipeline *pipe, division d, int64_t nrhs) {
   return (double)rounds * ((d.width > LEAST ? d.width : LEAST) + READING) * shared_time(pipe, d.threads / d.groups);
 }
 
-/* Each thread has slabs of its own, unless that leaves half of the threads without one. Then all threads share the only slab; or, where
- * wide slabs are wanted, there are as many groups as take the least time. Sharing must save a tenth of the time, since threads wait for
- * each other on a busy machine. */
+/* Each thread has slabs of its own, unless that leaves half of the threads without one, also because the workspace has few. Then all
+ * threads share the only slab; or, where wide slabs are wanted, there are as many groups as take the least time. Sharing must save a tenth
+ * of the time, since threads wait for each other on a busy machine. */
 static division divide(const spti_pipeline *pipe, const spti_panels *panels, int ready, int64_t nrhs, bool by_columns) {
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
   const bool can_share = ready > 1 && sharers_of(pipe) > 1;
   const int32_t most = most_columns(pipe, panels, by_columns);
   division best = {.width = slab_width(pipe, most, nrhs, owners, can_share), .threads = owners, .groups = owners};
-  const int64_t slabs = (nrhs - 1) / best.width + 1;
+  const int64_t slabs = (nrhs - 1) / best.width + 1, owned = slabs < owners ? slabs : owners;
   if (can_share && slabs == 1) return (division){.width = best.width, .threads = ready, .groups = 1};
-  if (!can_share || 2 * slabs > ready || !wants_wide_slabs(pipe)) return best;
+  if (!can_share || 2 * owned > ready || !wants_wide_slabs(pipe)) return best;
   double least = 0.9 * time_of(pipe, best, nrhs);
-  for (int groups = 1; groups <= owners && 2 * groups <= ready; groups++) {
+  for (int groups = 1; groups <= owners && 2 * groups <= ready && groups <= SPTI_GROUPS_MAX; groups++) {
     const division d = {.width = slab_width(pipe, most, nrhs, groups, true), .threads = ready, .groups = groups};
     const double time = time_of(pipe, d, nrhs);
     if (time < least) best = d, least = time;

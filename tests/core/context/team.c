@@ -16,6 +16,7 @@
 
 #include <sptrsm.h>
 
+#include "core/base/pause.h"
 #include "core/context/team.h"
 
 enum { PIECES = 1000, THREADS = 8 };
@@ -111,7 +112,7 @@ typedef struct {
 
 static void count_part(void *argument, int64_t piece, int member) {
   count(argument, piece, member);
-  spti_team_pause(100); /* others get the core */
+  spti_pause(100); /* others get the core */
 }
 
 static void count_in_group(void *argument, int64_t piece, int member, spti_team *inside) {
@@ -172,6 +173,48 @@ Test(team, one_group_is_the_team_and_each_thread_alone_has_none) {
   spti_team_destroy(team);
 }
 
+/* ---- resting ---- */
+
+/* Two pieces: the caller does one, and the other thread needs 30 ms longer. */
+typedef struct {
+  atomic_int others, begun;
+} late_pair;
+
+static void keep_the_caller_waiting(void *argument, int64_t piece, int member, spti_team *inside) {
+  late_pair *t = argument;
+  const struct timespec long_time = {.tv_nsec = 30000000};
+  (void)piece, (void)inside;
+  atomic_fetch_add(&t->begun, 1);
+  for (int round = 0; member == 0 && atomic_load(&t->begun) < 2 && round < 2000; round++) spti_pause(round);
+  if (member == 0) return;
+  atomic_fetch_add(&t->others, 1);
+  nanosleep(&long_time, NULL);
+}
+
+static void keep_waiting(void *argument, int64_t piece, int member) { keep_the_caller_waiting(argument, piece, member, NULL); }
+
+/* Is the team found resting after some job of two pieces, of which another thread did one? It may have rested enough where this thread did
+ * not run for a while, so there are many tries. */
+static bool rests(spti_team *team, int groups) {
+  for (int try = 0; try < 100; try++) {
+    late_pair t = {.others = 0};
+    if (groups > 1) spti_team_run_groups(team, 4, groups, 2, keep_the_caller_waiting, &t);
+    else spti_team_run(team, 2, 2, keep_waiting, &t);
+    if (spti_team_ready(team) == 1) return true;
+  }
+  return false;
+}
+
+Test(team, rests_after_helpers_kept_the_caller_waiting, .timeout = 120) {
+  spti_team *team = open_team(4);
+  cr_assert_eq(spti_team_ready(team), 4);
+  cr_assert(rests(team, 1), "a caller that waited uses its helpers again at once");
+  spti_team_set_threads(team, 4);
+  cr_assert_eq(spti_team_ready(team), 4, "it rests after its threads were set");
+  cr_assert(rests(team, 2), "a caller that waited for another group uses its helpers again at once");
+  spti_team_destroy(team);
+}
+
 static void *run_jobs(void *argument) {
   for (int round = 0; round < 100; round++) {
     tally t = {.team = NULL};
@@ -194,7 +237,7 @@ static void meet(void *argument, int64_t piece, int member) {
   tally *t = argument;
   if (member > 0 && fegetround() == FE_UPWARD) atomic_fetch_add(&t->rounding, 1);
   if (member > 0) atomic_fetch_add(&t->others, 1);
-  for (int round = 0; piece == 0 && atomic_load(&t->others) == 0; round++) spti_team_pause(round);
+  for (int round = 0; piece == 0 && atomic_load(&t->others) == 0; round++) spti_pause(round);
 }
 
 Test(team, helpers_take_over_the_rounding_mode) {
@@ -283,7 +326,7 @@ Test(team, waiting_long_leaves_the_core) {
   enum { ROUNDS = 200 };
   struct timespec begin, end;
   clock_gettime(CLOCK_MONOTONIC, &begin);
-  for (int round = 0; round < ROUNDS; round++) spti_team_pause(100000 + round);
+  for (int round = 0; round < ROUNDS; round++) spti_pause(100000 + round);
   clock_gettime(CLOCK_MONOTONIC, &end);
   const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
   cr_assert(seconds >= 2e-5 * ROUNDS, "%d rounds took %g s, so the thread did not sleep", ROUNDS, seconds);

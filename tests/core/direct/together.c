@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "support/oracle.h"
+#include "support/solver.h"
 
 enum { ORDER = 25000, NRHS = 3 };
 
@@ -92,6 +93,43 @@ Test(direct_together, both_from_one_matrix) {
     free(values);
     test_system_free(&p.L);
   }
+}
+
+/* `block` needs no values of transposed lines; `levelset`, made later, does, and then new values reach both. */
+Test(direct_together, values_of_transposed_lines_come_when_they_are_needed) {
+  static double x[ORDER], known[ORDER];
+  test_system s = test_system_make(TEST_TREE, ORDER, SPTRSM_CSR, SPTRSM_F64, SPTRSM_LOWER, TEST_NONUNIT, 5);
+  const int64_t nnz = s.T.ptr[ORDER];
+  double *values = malloc((size_t)nnz * sizeof *values);
+  cr_assert_not_null(values);
+  sptrsm_context *context = open_context(2);
+  sptrsm_matrix *matrix;
+  sptrsm_plan *plan[2];
+  cr_assert_eq(sptrsm_matrix_create(&matrix, context, &s.T, SPTRSM_COPY), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int step = 0; step < 4; step++) {
+    sptrsm_options options;
+    sptrsm_options_init(&options);
+    options.op = SPTRSM_T;
+    options.method = step == 0 ? "block" : "levelset";
+    if (step % 2 == 0) cr_assert_eq(sptrsm_plan_create(&plan[step / 2], matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+    for (int64_t e = 0; e < nnz; e++) values[e] = (2 + step) * ((const double *)s.T.val)[e];
+    cr_assert_eq(sptrsm_matrix_set_values(matrix, values), SPTRSM_OK, "%s", sptrsm_last_error());
+    sptrsm_sparse T = s.T;
+    T.val = values;
+    for (int p = 0; p <= step / 2; p++) {
+      for (int i = 0; i < ORDER; i++) x[i] = known[i] = 1 + i % 7;
+      sptrsm_block X = {.data = x, .ld = 1, .n = ORDER, .nrhs = 1, .dtype = SPTRSM_F64, .layout = SPTRSM_ROW_MAJOR}, Y = X;
+      Y.data = known;
+      test_solve(&T, &(test_choice){.method = p == 0 ? "block" : "levelset", .op = SPTRSM_T, .threads = 1}, &Y, &Y);
+      cr_assert_eq(sptrsm_solve(plan[p], NULL, NULL, &X, &X), SPTRSM_OK, "%s", sptrsm_last_error());
+      cr_assert(memcmp(x, known, sizeof x) == 0, "step %d, plan %d: other bits than with a new matrix", step, p);
+    }
+  }
+  for (int p = 0; p < 2; p++) sptrsm_plan_destroy(plan[p]);
+  sptrsm_matrix_destroy(matrix);
+  sptrsm_context_destroy(context);
+  free(values);
+  test_system_free(&s);
 }
 
 static void expect_refused(const pair *p, const sptrsm_options *options, sptrsm_status status, const char *text) {

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <dirent.h>
 #include <string.h>
 
 #include "core/levels/schedule.h"
@@ -228,6 +229,46 @@ Test(schedule, few_slabs_are_shared) {
     test_block_free(&alone);
     test_block_free(&B);
   }
+  sptrsm_plan_destroy(plan);
+  close_system(&o);
+}
+
+static int threads_of_process(void) {
+  int count = 0;
+  DIR *folder = opendir("/proc/self/task");
+  if (!folder) return -1;
+  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
+/* A workspace that was made for one thread has one slab, so with more columns than that has, too, threads share it. */
+Test(schedule, the_only_slab_of_a_workspace_is_shared) {
+  const int32_t n = 20000, columns = 256;
+  const int before = threads_of_process();
+  if (before < 0) cr_skip_test("no /proc");
+  opened o = open_system(TEST_TREE, n, SPTRSM_F64, SPTRSM_LOWER);
+  sptrsm_plan *plan;
+  sptrsm_workspace *workspace;
+  sptrsm_options options;
+  sptrsm_options_init(&options);
+  options.method = "block";
+  cr_assert_eq(sptrsm_plan_create(&plan, o.matrix, &options), SPTRSM_OK, "%s", sptrsm_last_error());
+  spti_team_set_threads(plan->context->team, 1);
+  cr_assert_eq(sptrsm_workspace_create(&workspace, plan, 0), SPTRSM_OK, "%s", sptrsm_last_error());
+  test_block B = test_block_make(n, columns, SPTRSM_F64, SPTRSM_COL_MAJOR, 0), alone, X;
+  test_block_fill(&B, 2);
+  alone = test_block_copy(&B), X = test_block_copy(&B);
+  cr_assert_eq(sptrsm_solve(plan, workspace, NULL, &B.block, &alone.block), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_eq(threads_of_process(), before);
+  spti_team_set_threads(plan->context->team, 8);
+  cr_assert_eq(sptrsm_solve(plan, workspace, NULL, &B.block, &X.block), SPTRSM_OK, "%s", sptrsm_last_error());
+  cr_assert_gt(threads_of_process(), before, "no other thread helps");
+  cr_assert(test_block_same_bits(&X, &alone), "other bits");
+  test_block_free(&X);
+  test_block_free(&alone);
+  test_block_free(&B);
+  sptrsm_workspace_destroy(workspace);
   sptrsm_plan_destroy(plan);
   close_system(&o);
 }

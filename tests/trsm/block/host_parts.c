@@ -77,6 +77,21 @@ Test(block_host_parts, a_dense_triangle_is_cut_at_the_width) {
   spti_nodes_free(&nodes);
 }
 
+/* Packing counts the places of a list that lines have reached, so a list must have no others. */
+Test(block_host_parts, nodes_with_a_place_that_no_line_has_do_not_fit) {
+  static drawn d;
+  fill(&d, 0, 20, 40);
+  spti_nodes nodes = find(make_view(&d, 40), 64, 40);
+  cr_assert_eq(nodes.node[0].width, 20);
+  cr_assert_eq(nodes.node[0].listed, 20);
+  cr_assert_eq(spti_nodes_check_fit(&nodes, make_view(&d, 40)), SPTRSM_OK, "%s", sptrsm_last_error());
+  d.has[30][3] = false; /* other lines have row 30 */
+  cr_assert_eq(spti_nodes_check_fit(&nodes, make_view(&d, 40)), SPTRSM_OK, "%s", sptrsm_last_error());
+  for (int32_t j = 0; j < 20; j++) d.has[30][j] = false;
+  cr_assert_eq(spti_nodes_check_fit(&nodes, make_view(&d, 40)), SPTRSM_ERR_ARGUMENT);
+  spti_nodes_free(&nodes);
+}
+
 /* No supernodes: every row gathers for itself. */
 Test(block_host_parts, a_diagonal_and_a_chain_stand_by_rows) {
   static drawn d;

@@ -108,13 +108,17 @@ void spti_nodes_carry(spti_nodes *s, spti_blob *b, const spti_view *v) {
 
 /* ---- do they have the pattern? ---- */
 
-/* Is the place `other` one that line `line` of the node may have? rank is set for the places of its list. */
+/* Is the place `other` one that line `line` of the node may have? rank[other] is e for the e-th place of its list, and -2 - e once a line
+ * has reached that place. */
 static bool has_place(const spti_nodes *s, const spti_node *node, int32_t line, int32_t other) {
   if (other >= node->first && other < node->first + node->width) return node->kind == SPTI_NODE_PUSH ? other > line : other < line;
-  const int32_t at = s->rank[other];
-  return at >= 0 && at < node->listed && s->list[node->list + at] == other;
+  const int32_t at = s->rank[other] < 0 ? -2 - s->rank[other] : s->rank[other];
+  if (at < 0 || at >= node->listed || s->list[node->list + at] != other) return false;
+  s->rank[other] = -2 - at;
+  return true;
 }
 
+/* Each line has only places of the node, and each place of its list is one that some line has. */
 static bool lines_fit(const spti_nodes *s, const spti_node *node, const spti_view *v) {
   for (int32_t e = 0; e < node->listed; e++) s->rank[s->list[node->list + e]] = e;
   for (int32_t place = node->first; place < node->first + node->width; place++) {
@@ -122,6 +126,8 @@ static bool lines_fit(const spti_nodes *s, const spti_node *node, const spti_vie
     for (int64_t p = spti_view_begin(v, i); p < spti_view_end(v, i); p++)
       if (!has_place(s, node, place, s->reversed ? s->n - 1 - v->idx[p] : v->idx[p])) return false;
   }
+  for (int32_t e = 0; e < node->listed; e++)
+    if (s->rank[s->list[node->list + e]] >= 0) return false;
   return true;
 }
 

@@ -50,7 +50,7 @@ typedef struct {
   int32_t *list;
   int64_t list_length;
   bool borrowed; /* node and list are in a blob */
-  /* [n] each, used by spti_nodes_pack, so that new values need no allocation. */
+  /* [n] each, used where nodes are found, checked or packed, so that new values need no allocation. */
   int32_t *rank; /* of a place in the list of the current node */
   spti_place *places;
   int64_t *gathered; /* offset of the next value of a row's gathered list */

@@ -1,5 +1,5 @@
 /* method.c -- levelset on the host: substitution by rows, with the right-hand sides of a panel in vector lanes.
- * The core gives each thread panels of its own. Where there are fewer panels than threads, several threads share one panel, by level sets
+ * The core gives each thread panels of its own. Where there is a single panel, several threads share it, by level sets
  * or by subtrees of the elimination tree (core/levels/schedule.h).
  * Source: [anderson1989, saltz1990, liu1990]. Differs: one thread solves a run of narrow levels without barriers, a wide level is split by
  * entries, and a thread that has a panel to itself takes the rows in natural order, which reads the matrix from front to back.
