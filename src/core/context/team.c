@@ -22,9 +22,9 @@
 
 enum { IDLE_S = 2 };                /* a helper that slept for so long ends */
 static const double WATCH_S = 1e-4; /* before a thread sleeps */
-static const double REST = 20;     /* times the time lost by waiting: so that takes at most a twentieth of all time beyond what was saved */
-static const double LOST_S = 1e-2; /* more than this is not taken for lost: the process was stopped */
-static const double SAVED_S = 2e-4; /* time that helpers saved makes up for at most this much that is lost later */
+static const double REST = 20;      /* times the time lost: waiting takes at most a twentieth of all time, but for what was saved */
+static const double LOST_S = 1e-2;  /* more than this is not taken for lost: the process was stopped */
+static const double SAVED_S = 2e-4; /* at most this much saved time is set against later losses */
 
 typedef struct {
   spti_team *team;
@@ -38,7 +38,7 @@ struct spti_team {
   atomic_int process;  /* process_number of the helpers' process; BEING_RENEWED while a forked process forgets them */
   atomic_bool in_use;
   _Atomic double rest_until;
-  double saved; /* time, at most SAVED_S; for whoever has taken the team */
+  double saved; /* by helpers, at most SAVED_S */
 
   /* The job. Written before seats are offered, unchanged until all helpers have left. */
   spti_task *task;
@@ -139,7 +139,7 @@ static bool sleep_until_work(helper *self) {
 static bool take_part(spti_team *team) {
   const int member = join(team);
   if (member == 0) return false;
-  if (team->groups) fesetenv(&team->modes); /* in a group all threads have the same modes already, and one may be the caller's */
+  if (team->groups) fesetenv(&team->modes); /* threads in a group have them already; one is that which called the library */
   claim_pieces(team, member);
   leave(team);
   return true;
@@ -311,13 +311,13 @@ static callers_part do_job(spti_team *team, int threads, int64_t pieces, spti_ta
   return (callers_part){.own = own, .pieces = pieces, .seconds = end - begin};
 }
 
-/* The end of a job that began at `called`. The caller alone would have needed its own time for each piece. What goes beyond that, waking
- * helpers included, is lost. */
+/* The end of a job that began at `called`. The caller alone would have needed at least its own time for each piece; if it did no piece,
+ * nothing is known. What goes beyond that, waking helpers included, is lost. */
 static void release_team(spti_team *team, double called, const callers_part *part) {
-  const double now = spti_seconds(), alone = part->own > 0 ? part->seconds * (double)part->pieces / (double)part->own : now - called;
-  const double lost = now - called - alone;
+  const double taken = spti_seconds() - called;
+  const double lost = part->own > 0 ? taken - part->seconds * (double)part->pieces / (double)part->own : 0;
   team->saved -= lost < LOST_S ? lost : LOST_S;
-  if (team->saved < 0) atomic_store(&team->rest_until, now - REST * team->saved);
+  if (team->saved < 0) atomic_store(&team->rest_until, called + taken - REST * team->saved);
   team->saved = team->saved < 0 ? 0 : team->saved < SAVED_S ? team->saved : SAVED_S;
   atomic_store(&team->in_use, false);
 }
@@ -349,7 +349,7 @@ static void do_piece(void *argument, int64_t piece, int member) {
   job->task(job->argument, piece, member, job->inside);
 }
 
-/* Helps in the jobs of a group for as long as there may be any. */
+/* Helps in a group while it may have jobs. */
 static void serve(spti_team *group) {
   atomic_fetch_add(&group->helpers, 1);
   for (int round = 0; atomic_load(&group->open); round++)
@@ -358,7 +358,7 @@ static void serve(spti_team *group) {
   atomic_fetch_sub(&group->helpers, 1);
 }
 
-/* The first threads that come have a group each and do the pieces, those after them serve. */
+/* Whoever takes one of the first places has a group and does pieces; who takes a later one serves. */
 static void join_group(void *argument, int64_t place, int member) {
   grouped_job *job = argument;
   const int own = (int)(place % job->groups);

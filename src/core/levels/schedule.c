@@ -232,7 +232,8 @@ static bool is_partition(const int32_t *ptr, int32_t count, int32_t last) {
   return ptr[count] == last;
 }
 
-/* The sums of costs must not overflow where they are multiplied by numbers of threads, and times are divided by the sum of all. */
+/* The sums of costs must not overflow where they are multiplied by numbers of threads, and the sum must be positive, since times are
+ * divided by it. No unit costs more than its step. */
 static bool are_costs(const spti_schedule *s) {
   const int64_t most = INT64_MAX / (2 * PARTS_OF_TREES * TEAM_MAX);
   const int32_t units = s->ptr[s->steps];

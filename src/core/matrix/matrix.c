@@ -353,7 +353,7 @@ static sptrsm_status follow_values(sptrsm_matrix *m, new_values *v) {
   return SPTRSM_OK;
 }
 
-/* What can fail before anything is changed: the check, and memory for the storages. */
+/* What can fail before anything is changed: the check, and memory for the map of the transposed lines. */
 static sptrsm_status prepare_values(const sptrsm_matrix *m, new_values *v) {
   SPTI_TRY(check_new_diagonal(m, v));
   return m->storage[SPTI_TRANSPOSED][SPTRSM_HOST].val ? spti_matrix_need_map((sptrsm_matrix *)m) : SPTRSM_OK;

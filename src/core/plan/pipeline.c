@@ -224,8 +224,8 @@ typedef struct {
   int threads, groups;
 } division;
 
-/* The time of a division by a model: a thread needs as long to read a factor as for READING columns, and no less for fewer columns than
- * LEAST, which fill a vector. */
+/* The time of a division by a model: reading a factor costs as much as READING columns, and fewer columns than LEAST cost as much as these,
+ * since they fill a vector. */
 static double time_of(const spti_pipeline *pipe, division d, int64_t nrhs) {
   enum { READING = 8, LEAST = 8 };
   const int64_t slabs = (nrhs - 1) / d.width + 1, rounds = (slabs - 1) / d.groups + 1;
@@ -233,8 +233,8 @@ static double time_of(const spti_pipeline *pipe, division d, int64_t nrhs) {
 }
 
 /* Each thread has slabs of its own, unless that leaves half of the threads without one, also because the workspace has few. Then all
- * threads share the only slab; or, where wide slabs are wanted, there are as many groups as take the least time. Sharing must save a tenth
- * of the time, since threads wait for each other on a busy machine. */
+ * threads share the only slab; or, where wide slabs are wanted, there are as many groups as take the least time, if that saves a tenth at
+ * least, since threads wait for each other on a busy machine. Other methods then keep slabs of their own. */
 static division divide(const spti_pipeline *pipe, const spti_panels *panels, int ready, int64_t nrhs, bool by_columns) {
   const int owners = ready < panels->slabs ? ready : panels->slabs; /* the workspace has that many slabs */
   const bool can_share = ready > 1 && sharers_of(pipe) > 1;

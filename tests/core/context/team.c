@@ -103,7 +103,7 @@ enum { GROUPS = 3 };
 
 typedef struct {
   tally pieces, inner[GROUPS];
-  spti_team *team;    /* what a piece must get, unless it is a group of its own */
+  spti_team *team;    /* what a piece must get; NULL: the team of its group */
   bool none;          /* a piece must get no team */
   atomic_int strange; /* pieces with another team */
   atomic_int helped;  /* pieces in which another thread did a part */
@@ -177,7 +177,7 @@ Test(team, one_group_is_the_team_and_each_thread_alone_has_none) {
 
 /* Two pieces: the caller does one, and the other thread needs 30 ms longer. */
 typedef struct {
-  atomic_int others, begun;
+  atomic_int begun;
 } late_pair;
 
 static void keep_the_caller_waiting(void *argument, int64_t piece, int member, spti_team *inside) {
@@ -187,17 +187,16 @@ static void keep_the_caller_waiting(void *argument, int64_t piece, int member, s
   atomic_fetch_add(&t->begun, 1);
   for (int round = 0; member == 0 && atomic_load(&t->begun) < 2 && round < 2000; round++) spti_pause(round);
   if (member == 0) return;
-  atomic_fetch_add(&t->others, 1);
   nanosleep(&long_time, NULL);
 }
 
 static void keep_waiting(void *argument, int64_t piece, int member) { keep_the_caller_waiting(argument, piece, member, NULL); }
 
-/* Is the team found resting after some job of two pieces, of which another thread did one? It may have rested enough where this thread did
+/* Is the team found resting after one of the jobs? It may have rested enough where this thread did
  * not run for a while, so there are many tries. */
 static bool rests(spti_team *team, int groups) {
   for (int try = 0; try < 100; try++) {
-    late_pair t = {.others = 0};
+    late_pair t = {.begun = 0};
     if (groups > 1) spti_team_run_groups(team, 4, groups, 2, keep_the_caller_waiting, &t);
     else spti_team_run(team, 2, 2, keep_waiting, &t);
     if (spti_team_ready(team) == 1) return true;

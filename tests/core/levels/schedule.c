@@ -242,7 +242,7 @@ static int threads_of_process(void) {
   return count;
 }
 
-/* A workspace that was made for one thread has one slab, so with more columns than that has, too, threads share it. */
+/* A workspace that was made for one thread has one slab, so threads share that slab even with more columns. */
 Test(schedule, the_only_slab_of_a_workspace_is_shared) {
   const int32_t n = 20000, columns = 256;
   const int before = threads_of_process();

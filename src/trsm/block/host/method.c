@@ -54,7 +54,7 @@ static sptrsm_status alloc_values(void **out, const spti_nodes *nodes, sptrsm_dt
   return spti_host_alloc(out, nodes->stored, sptrsm_dtype_bytes(dtype), "values of supernodes");
 }
 
-/* From lines in that orientation if they have values, which takes less time, else from the lines that are stored. */
+/* From the lines of oriented() if they have values, which takes less time, else from the lines that are stored. */
 static void pack(const block_state *state, const sptrsm_plan *plan, const spti_view *v) {
   spti_nodes_pack(state->val, &state->nodes, v->val ? v : &plan->view);
 }
@@ -66,7 +66,7 @@ static sptrsm_status update_values(sptrsm_plan *plan) {
   if (state->val_borrowed) {
     SPTI_TRY(spti_nodes_check_fit(&state->nodes, &v));
     SPTI_TRY(alloc_values(&state->val, &state->nodes, v.dtype));
-    memset(state->val, 0, (size_t)state->nodes.stored * sptrsm_dtype_bytes(v.dtype)); /* nodes that were read may say that they are exact */
+    memset(state->val, 0, (size_t)state->nodes.stored * sptrsm_dtype_bytes(v.dtype)); /* a damaged file may call a node exact that is not */
     state->val_borrowed = false;
   }
   pack(state, plan, &v);

@@ -60,7 +60,8 @@ static bool is_dense(const run *r) { return r->end - r->first > 1 && block_cost(
 /* Time of the run as it will be solved; `grows`: both neighbours are not dense yet but may become so together, so count it as a block. */
 static int64_t cost(const run *r, bool grows) { return grows || is_dense(r) ? block_cost(r->end - r->first, r->listed) : single_cost(r); }
 
-/* Has line t the off-diagonal entries of line t - 1 without the first of them, t itself? Then it adds no zeros to a run that ends there. */
+/* Has line t the off-diagonal entries of line t - 1 without the first of them, t itself? Then it adds no zeros to a run that ends with
+ * line t - 1. */
 static bool continues(const search *s, int32_t t) {
   const spti_view *v = s->view;
   const int32_t i = line_of(s, t), before = line_of(s, t - 1);
@@ -184,7 +185,7 @@ sptrsm_status spti_nodes_alloc_packing(spti_nodes *nodes) {
   return spti_host_alloc(&nodes->gathered, nodes->pull ? 0 : nodes->n, sizeof *nodes->gathered, "places of gathered values");
 }
 
-/* Memory for as many nodes and places in lists as there will be; rank is known. */
+/* Memory for as many nodes and places in lists as there will be; rank[t] is the number of entries that row t gathers. */
 static sptrsm_status alloc_nodes(spti_nodes *nodes, const search *s) {
   int64_t count = 0, listed = 0;
   for (int32_t c = 0; c < s->count; c++) {
@@ -262,7 +263,7 @@ static int64_t cell(int32_t rows, int64_t lead, bool triangle, int32_t row, int6
   return spti_strip_start(strip, lead, triangle) + (lead + column) * strip_height(rows, strip) + row % SPTI_NODE_STRIP;
 }
 
-/* Where an ascending line, whose places descend if they are reversed, is first looked for in a node's list. */
+/* Where the search for a line's entries in a node's list begins: at its end if places are reversed, since these then descend. */
 static const int32_t *first_sought(const spti_nodes *nodes, const spti_node *node) {
   return nodes->list + node->list + (nodes->reversed && node->listed > 0 ? node->listed - 1 : 0);
 }
@@ -270,7 +271,7 @@ static const int32_t *first_sought(const spti_nodes *nodes, const spti_node *nod
 #define SPTI_TEMPLATE "trsm/block/host/pack.tmpl.h"
 #include "core/base/for_each_dtype.h"
 
-/* Zeros where no entry may be: in a node with added zeros anywhere, else in the diagonal blocks, whose upper halves have none. */
+/* Zeros where there may be no entry: in a node with added zeros anywhere, else in the diagonal blocks, whose upper halves have none. */
 static void clear_node(char *val, const spti_node *node, size_t value_bytes) {
   const int32_t lead = node->kind == SPTI_NODE_PULL ? node->listed : 0;
   char *first = val + (size_t)node->value * value_bytes;

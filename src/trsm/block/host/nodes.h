@@ -36,7 +36,7 @@ typedef struct {
 /* A place, while values are packed from the lines in the other orientation. */
 typedef struct {
   int32_t node;       /* that has it */
-  int32_t rank, last; /* of the first place of a node: the last line that had something in the node, and its rank in the node's list */
+  int32_t rank, last; /* at the first place of a node: the rank in its list of the last line that had an entry in it, and that line */
 } spti_place;
 
 typedef struct {
@@ -50,8 +50,9 @@ typedef struct {
   int32_t *list;
   int64_t list_length;
   bool borrowed; /* node and list are in a blob */
-  /* [n] each, used where nodes are found, checked or packed, so that new values need no allocation. */
-  int32_t *rank; /* of a place in the list of the current node */
+  /* [n] each, used where nodes are found, checked or packed, so that new values need no allocation. rank: where nodes are found, the number
+   * of entries that a row gathers; where they are checked, see has_place in carry.c. */
+  int32_t *rank;
   spti_place *places;
   int64_t *gathered; /* offset of the next value of a row's gathered list */
 } spti_nodes;
@@ -69,7 +70,8 @@ sptrsm_status spti_nodes_alloc_packing(spti_nodes *); /* rank, places and gather
 
 /* carry.c: measures, writes or reads them, for a view of the same matrix in the same orientation. */
 void spti_nodes_carry(spti_nodes *, spti_blob *, const spti_view *);
-/* Have nodes that were read a place for each entry of the view? ARGUMENT if not. Overwrites rank and gathered. */
+/* Have nodes that were read a place for each entry of the view, and the view an entry for each place in a list? ARGUMENT if not.
+ * Overwrites rank and gathered. */
 sptrsm_status spti_nodes_check_fit(const spti_nodes *, const spti_view *);
 
 /* Writes all values to val[stored], of the view's type; conjugated where the view says so. The view may have either orientation. */

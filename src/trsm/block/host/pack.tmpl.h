@@ -76,7 +76,7 @@ static void NAME(pack_node)(void *val, const spti_nodes *nodes, const spti_node 
       else NAME(pack_column)(val, nodes, node, v, l);
 }
 
-/* Where the entries of a line go whose other place is in [low, high): the first of them to at[0], the next to at[step], ... */
+/* Where those entries of a line go whose other place is in [low, high): the first of them to at[0], the next to at[step], ... */
 typedef struct {
   T *at;
   int32_t low, high, step;
