@@ -148,9 +148,7 @@ static sptrsm_status analyse_together(sptrsm_direct *d, int l_slot, int u_slot) 
   const sptrsm_matrix *U_matrix = d->matrix[SPTI_U_MATRIX];
   const bool swapped = U_matrix && U_matrix->nnz > d->matrix[SPTI_L_MATRIX]->nnz;
   analysis both[2] = {{.d = d, .slot = swapped ? u_slot : l_slot}, {.d = d, .slot = swapped ? l_slot : u_slot}};
-  spti_team *team = d->context->team;
-  spti_team_run(team, 2, 2, run_analysis, both);
-  spti_team_set_threads(team, spti_team_threads(team)); /* no rest for the solve: a piece that takes longer does not tell of other work */
+  spti_team_run(d->context->team, 2, 2, run_analysis, both);
   const analysis *L = &both[swapped], *U = &both[!swapped], *failed = L->status != SPTRSM_OK ? L : U;
   if (failed->status != SPTRSM_OK) {
     sptrsm_plan_destroy(L->plan);
